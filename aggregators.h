@@ -1,0 +1,2223 @@
+/* aggregators.h - v0.1.0 - Byzantine-robust vector aggregation - SPDX-License-Identifier: MIT OR Unlicense
+   One file, C99 and C++11. Never allocates, has no globals, links against nothing.
+
+   In exactly one C or C++ file:                  In every other file:
+       #define AGGREGATORS_IMPLEMENTATION             #include "aggregators.h"
+       #include "aggregators.h"
+
+   QUICK START (every example in this comment is compiled and run by `make test`)
+       float a[] = {1,1}, b[] = {1,2}, c[] = {2,1}, d[] = {2,2}, liar[] = {900,-900};
+       const float *rows[] = { a, b, c, d, liar };            // rows stay where you keep them; NULL = said nothing
+       float out[2];
+       char scratch[8192];                                    // agg_scratch_size() tells how much is needed
+       agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);       // rule, rows, numbers per row, liars to survive
+       agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
+       printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // ok: 1.5 1.5     (the mean: 181.2 -178.8)
+
+   CONTENTS     options, the guarantee, rules, pre-steps, attacks, hostile input, memory, threads, determinism,
+                errors, API, code, history, licence
+   OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage), AGG_ASSERT(x),
+                AGG_DOUBLE (double for float; the same in every file, a mix fails to link),
+                AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way)
+
+   THE GUARANTEE
+   n agents each send a row of dim numbers; at most f < n/2 of them lie, and may send anything. A rule F is
+   (f,lambda)-resilient if for EVERY set G of n-f rows, and so for the honest ones, whichever they are,
+       ||F(x) - mean_G||  <=  lambda * max over i,j in G of ||x_i - x_j||          (Farhadkhani et al. 2022)
+   agg_lambda() gives lambda, agg_resilience() measures the left side over the right for rows at hand. Below,
+   D = min(sqrt(dim), 2 sqrt(n-f)). f may be an upper bound of the true number. Ties go to the lower row.
+
+   RULES                        breakdown: f < n/2 unless said otherwise; costs beside reading the rows once
+   MDA      mean of the (n-f)-subset of least diameter (of several: the lexicographically first). lambda = 2f/(n-f).
+            Cost n^2 dim plus a search that is exponential in f at worst and short in practice: "is there a subset of
+            diameter <= r" is "has the graph of pairs farther than r a vertex cover of size <= f". If desc.budget nodes
+            do not settle it the status is AGG_INEXACT and the set has at most twice the least diameter, which gives
+            lambda = 3f/(n-f). Rousseeuw 1985, El Mhamdi et al. 2018. Not for: thousands of rows (n^2 memory).
+   CWTM     per coordinate, drop the f largest and f smallest values, average the rest. lambda = D f/(n-f).
+            Cost n dim. Yin et al. 2018. Not for: rows that are good only as a whole (it mixes coordinates of many).
+   MEAMED   per coordinate, average the n-f values closest to the median. lambda = 2 D f/(n-f). Cost n dim.
+            Xie et al. 2018. Not for: one-sided honest noise, which it cuts off.
+   CWMED    per coordinate median, for even n the mean of the middle two. lambda = D n/(2(n-f)). Cost n dim. Needs no f.
+            Yin et al. 2018. Not for: many honest rows, it does not average their noise away.
+   KRUM     the row with the least sum of squared distances to its n-f-1 nearest others (desc.classic_krum: n-f-2, as
+            in Blanchard et al. 2017; then n > 2f+2). lambda = 1 + sqrt((n-f)/(n-2f)). Cost n^2 dim.
+            Not for: noisy honest rows: it returns one of them, noise and all.
+   MULTI_KRUM  mean of the desc.q rows (n-f if 0) with the best Krum scores. lambda as Krum while q <= n-f. Cost n^2 dim.
+   GM       geometric median: argmin_z sum_i ||z - x_i||. lambda = 1 + sqrt((n-f)^2/(n(n-2f))). Needs no f. Cost n^2 dim,
+            then n^2 per iteration. Solved until a dual bound PROVES the value within desc.gap (1e-6) of the least; the
+            report has the gap proven; AGG_INEXACT if rounding or 500 iterations stopped it earlier. Chen et al. 2017.
+            Rows farther off than 2^24 times the radius of the smallest ball of a majority are first pulled in to that.
+   MEAN     not resilient: one liar moves it anywhere. lambda = 0 for f = 0, else infinite. Cost n dim. The baseline.
+   BULYAN   pick n-2f rows by repeated Krum, then per coordinate the mean of the n-4f values closest to their median.
+            Needs n >= 4f+3. Cost n^2 dim + n^3. El Mhamdi et al. 2018. Not for: f near n/4, it throws most rows away.
+   CCLIP    centred clipping: v += mean_i (x_i - v) min(1, tau/||x_i - v||), desc.iterations times (3), from desc.start
+            (coordinate-wise median if NULL; pass the last aggregate if you have it), tau = desc.tau (the median of
+            ||x_i - start|| if 0). Cost n dim per iteration. Karimireddy et al. 2021. Not for: a start you do not trust.
+   CGE      mean of the n-f rows of least norm. Cost n dim. Gupta et al. 2021. Not for: liars of small norm: it takes
+            them all. No lambda: its error grows with the norm of the honest rows, not with their diameter.
+   MONNA    mean of the n-f rows nearest to row desc.pivot, itself included. Cost n dim. Farhadkhani et al. 2023.
+            Not for: a server without a row of its own to trust.
+   CAF      covariance-bound agnostic filter: weights 1; again and again find the direction of largest weighted variance
+            and lower the weight of rows far along it, until they sum to n-2f; the mean with the least variance seen.
+            Cost n^2 dim + f n^3. Allouah et al. 2025. Not for: large n (n^3) or exact guarantees (no lambda here).
+   SMEA     mean of the (n-f)-subset whose covariance has the least top eigenvalue. Cost n^2 dim + a search, exponential
+            in f, cut off by desc.budget (AGG_INEXACT, best set so far). Allouah et al. 2023. Not for: n over about 20.
+
+   PRE-STEPS  desc.pre: up to two, applied in order in front of any rule; each works on the rows the one before it made
+   AGG_PRE_NNM        every row becomes the mean of its n-f nearest rows, itself included. Allouah et al. 2023.
+   AGG_PRE_BUCKETING  random groups of desc.bucket (2) rows become their means; f stays, so n/bucket must exceed 2f.
+                      Needs desc.rng. Karimireddy et al. 2022.
+   AGG_PRE_CLIP       rows longer than desc.clip are shortened to that norm.
+   AGG_PRE_ARC        the floor(2f(n-f)/n) longest rows are shortened to the norm of the next longest. Allouah et al. 2025.
+
+   ATTACKS    agg_attack() makes the row a liar sends, for experiments; own = what it would have sent if honest
+   AGG_ATTACK_SIGN_FLIP -s own (s = 2.5)        AGG_ATTACK_NOISE  own + s (max own - min own) U[-1,1] per coordinate (s = 3)
+   AGG_ATTACK_GAUSSIAN  own + s N(0,1) (s = 1)  AGG_ATTACK_IPM    -s honest mean (s = 0.5)
+   AGG_ATTACK_ZERO      0                       AGG_ATTACK_MIMIC  a copy of honest row `target`
+   AGG_ATTACK_INF       +-Inf                   AGG_ATTACK_NAN    NaN
+   AGG_ATTACK_ALIE      honest mean - s honest standard deviation per coordinate ("a little is enough"; s by n and f)
+
+   HOSTILE INPUT  A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n, so the
+   guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of
+   squares overflows or underflows its way into a wrong choice. What is promised is the inequality above for at
+   most f hostile rows, up to rounding; nothing is promised when more than f agents lie and their rows are finite.
+
+   MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row, scratch or desc.start.
+   THREADS      no globals: call from any thread. Calls at the same time may share desc and rows, never out, scratch or
+                report. desc.jobs spreads one call over your own threads; rng is only called from the calling thread.
+   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits of
+                out do not depend on the number of threads, the optimisation level or the instruction set.
+   ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out is untouched.
+                Nothing prints, aborts or asserts on your data. */
+#ifndef AGGREGATORS_H
+#define AGGREGATORS_H
+#define AGG_VERSION_MAJOR 0
+#define AGG_VERSION_MINOR 1
+#define AGG_VERSION_PATCH 0
+#include <stddef.h> /* size_t */
+#include <stdint.h> /* uint64_t */
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "aggregators.h: -ffast-math and -ffinite-math-only remove NaN checks, and NaN is the cheapest attack"
+#endif
+#ifndef AGG_API
+  #if !defined(AGG_STATIC)
+    #define AGG_API extern
+  #elif defined(__GNUC__)
+    #define AGG_API static __attribute__((unused))
+  #else
+    #define AGG_API static
+  #endif
+#endif
+#ifdef AGG_DOUBLE
+  typedef double agg_real;
+  #define agg_scratch_size agg_scratch_size_f64 /* a mixed build fails to link instead of lying */
+  #define agg_aggregate    agg_aggregate_f64
+  #define agg_attack       agg_attack_f64
+  #define agg_resilience   agg_resilience_f64
+#else
+  typedef float agg_real;
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*  X(id, name, cost, order-optimal in the paper's table) */
+#define AGG_RULE_LIST(X)                                    \
+    X(AGG_MDA,        "MDA",        "n^2 d + search", 1)    \
+    X(AGG_CWTM,       "CWTM",       "n d",            1)    \
+    X(AGG_MEAMED,     "MeaMed",     "n d",            1)    \
+    X(AGG_CWMED,      "CWMed",      "n d",            0)    \
+    X(AGG_KRUM,       "Krum",       "n^2 d",          0)    \
+    X(AGG_MULTI_KRUM, "Multi-Krum", "n^2 d",          0)    \
+    X(AGG_GM,         "GM",         "n^2 d",          0)    \
+    X(AGG_MEAN,       "mean",       "n d",            0)    \
+    X(AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0)    \
+    X(AGG_CCLIP,      "CClip",      "n d",            0)    \
+    X(AGG_CGE,        "CGE",        "n d",            0)    \
+    X(AGG_MONNA,      "MoNNA",      "n d",            0)    \
+    X(AGG_CAF,        "CAF",        "n^2 d + f n^3",  0)    \
+    X(AGG_SMEA,       "SMEA",       "n^2 d + search", 0)
+#define AGG_X(id, name, cost, optimal) id,
+typedef enum agg_rule { AGG_RULE_LIST(AGG_X) AGG_RULE_COUNT } agg_rule;
+#undef AGG_X
+
+#define AGG_STATUS_LIST(X)                                                                                  \
+    X(AGG_OK,          "ok")                                                                                \
+    X(AGG_INEXACT,     "out is written, but the search budget or rounding ended it early: see the report")  \
+    X(AGG_ERR_ARG,     "null pointer, zero rows, zero length, unknown rule or option out of range")         \
+    X(AGG_ERR_BOUND,   "f is more than this rule survives among n: see agg_max_f()")                        \
+    X(AGG_ERR_ROWS,    "more than f rows are missing or not finite")                                        \
+    X(AGG_ERR_PIVOT,   "the trusted row, MoNNA's pivot, is missing or not finite")                          \
+    X(AGG_ERR_RNG,     "random numbers are needed and the callback is NULL")                                \
+    X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                                      \
+    X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")
+#define AGG_X(id, text) id,
+typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
+#undef AGG_X
+
+typedef enum agg_pre { AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC, AGG_PRE_COUNT } agg_pre;
+
+#define AGG_ATTACK_LIST(X)                           \
+    X(AGG_ATTACK_SIGN_FLIP, "sign flipping")         \
+    X(AGG_ATTACK_NOISE,     "random noise")          \
+    X(AGG_ATTACK_GAUSSIAN,  "Gaussian noise")        \
+    X(AGG_ATTACK_ZERO,      "zero")                  \
+    X(AGG_ATTACK_IPM,       "inner product")         \
+    X(AGG_ATTACK_ALIE,      "ALIE")                  \
+    X(AGG_ATTACK_MIMIC,     "mimic")                 \
+    X(AGG_ATTACK_INF,       "Inf")                   \
+    X(AGG_ATTACK_NAN,       "NaN")
+#define AGG_X(id, name) id,
+typedef enum agg_attack_kind { AGG_ATTACK_LIST(AGG_X) AGG_ATTACK_COUNT } agg_attack_kind;
+#undef AGG_X
+
+typedef struct agg_rng {                /* random numbers from the caller */
+    uint64_t (*next)(void *self);       /* 64 random bits */
+    void      *self;
+} agg_rng;
+
+typedef void agg_job(void *arg, size_t index);
+typedef struct agg_jobs {               /* a job pool of the caller's; run == NULL: everything on the calling thread */
+    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* call job(arg, 0 .. count-1), any order and */
+    void  *self;                                                    /* threads, return when all are done */
+} agg_jobs;
+
+typedef struct agg_desc {    /* zero it or use agg_make_desc(); fields are only ever added at the end */
+    size_t   n;              /* rows                              required */
+    size_t   dim;            /* numbers per row                   required */
+    size_t   f;              /* liars to survive                  0 = trust everybody */
+    agg_rule rule;           /*                                   0 = AGG_MDA */
+    agg_pre  pre[2];         /* steps before the rule, in order   0 = none */
+    int      classic_krum;   /* Krum, Multi-Krum, Bulyan          0 = n-f-1 neighbours, 1 = n-f-2 */
+    size_t   q;              /* Multi-Krum: rows averaged         0 = n-f */
+    size_t   pivot;          /* MoNNA: the row you trust          0 = the first */
+    size_t   bucket;         /* bucketing: rows per bucket        0 = 2 */
+    double   clip;           /* AGG_PRE_CLIP: largest norm        required there, > 0 */
+    double   tau;            /* CClip: clipping radius            0 = median distance to the start */
+    size_t   iterations;     /* CClip                             0 = 3 */
+    const agg_real *start;   /* CClip: dim numbers                NULL = coordinate-wise median */
+    double   gap;            /* GM: relative gap to prove         0 = 1e-6 */
+    size_t   budget;         /* MDA, SMEA: search nodes           0 = 100000 */
+    agg_rng  rng;            /* bucketing: random bits            required there */
+    agg_jobs jobs;           /* job pool                          none */
+} agg_desc;
+
+typedef struct agg_report {  /* zero it, point weight and suspicion at n numbers each if you want them */
+    double *weight;          /* share of each row in out; coordinate-wise rules: averaged over coordinates. They sum to 1,
+                                or less with clipping, which shortens rows or keeps a part of the start. */
+    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, large is odd; dropped: infinity */
+    size_t  dropped;         /* rows that were NULL or not finite */
+    size_t  used;            /* rows with a weight above 0 (counted only if weight is given) */
+    size_t  nodes;           /* MDA, SMEA: search nodes spent */
+    double  diameter;        /* MDA: of the chosen set */
+    double  gap;             /* GM: proven, (value - least value) / least value <= gap */
+} agg_report;
+
+typedef struct agg_attack_desc {
+    size_t          n, f;     /* ALIE: all rows and liars, for its s       required there unless strength is given */
+    agg_attack_kind kind;
+    double          strength; /* s                                         0 = the default of the kind */
+    size_t          target;   /* mimic: which honest row                   0 = the first */
+    agg_rng         rng;      /* noise, Gaussian                           required there */
+} agg_attack_desc;
+
+AGG_API agg_desc   agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
+AGG_API size_t     agg_scratch_size(const agg_desc *d);    /* bytes; 0 = d is unusable, agg_aggregate() says why */
+AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
+                                 void *scratch, size_t scratch_size, agg_report *report);
+/* rows: n pointers to dim numbers, read only; any may be NULL. out: dim numbers. report may be NULL. */
+
+AGG_API const char *agg_status_text(agg_status s);         /* never NULL */
+AGG_API const char *agg_rule_name(agg_rule rule);          /* never NULL */
+AGG_API const char *agg_rule_cost(agg_rule rule);          /* "n d", "n^2 d", ... */
+AGG_API const char *agg_attack_name(agg_attack_kind kind); /* never NULL */
+AGG_API int         agg_rule_order_optimal(agg_rule rule); /* by the paper: linear speed-up in n while f = O(sqrt n) */
+AGG_API size_t      agg_max_f(agg_rule rule, size_t n);    /* most liars the rule survives among n */
+AGG_API double      agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
+/* lambda of the table; +infinity if the rule is not resilient for this f; -1 if the table has no value for the rule */
+AGG_API double      agg_samples(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
+/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to the problem's constant:
+   eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
+AGG_API agg_status  agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
+                                   double *ratio, uint64_t *worst);
+/* the largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask (worst may be NULL).
+   rows must be finite. For teaching and tests: it visits all C(n,f) sets. n <= 63. */
+AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
+                               const agg_real *own, agg_real *out);
+/* out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for kinds that look at own alone. */
+#ifdef __cplusplus
+}
+#endif
+#endif /* AGGREGATORS_H */
+
+/* ---- stop here if you only want the API ---------------------------------------------------------------------- */
+#if defined(AGGREGATORS_IMPLEMENTATION) && !defined(AGGREGATORS_IMPLEMENTED)
+#define AGGREGATORS_IMPLEMENTED
+/* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function per rule in the order
+   of RULES, 6 pre-steps, 7 the call, 8 what a host can ask, 9 attacks. aggi_ names are private. */
+#include <float.h>  /* DBL_MAX */
+#include <string.h> /* memcpy, memset */
+
+/* ---- 1 configuration ------------------------------------------------------------------------------------------ */
+
+#ifndef AGG_ASSERT
+  #include <assert.h>
+  #define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
+#endif
+#if defined(__clang__)            /* no fma behind our back: it would make the bits depend on the machine */
+  #pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__TINYC__)
+  #pragma GCC push_options
+  #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+#endif
+#if defined(__GNUC__) && !defined(__TINYC__)
+  #define AGGI_INLINE   static inline __attribute__((always_inline))
+  #define AGGI_RESTRICT __restrict__
+  #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+#else
+  #define AGGI_INLINE   static
+  #define AGGI_RESTRICT
+  #define AGGI_VECTOR(bytes) /* a "vector" of one number: the lanes, and so the bits, stay as they are */
+#endif
+#if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__)) && \
+    !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
+  #define AGGI_AVX2 __attribute__((target("avx2"))) /* hot kernels once more, chosen at run time; no fma, so same bits */
+#endif
+
+#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum over coordinates: part of the result's definition */
+#define AGGI_BLOCK  ((size_t)256)           /* coordinates summed in agg_real before the sum moves on to double */
+#define AGGI_COLS   ((size_t)64)            /* columns sorted together */
+#define AGGI_FAR    16777216.0              /* GM: rows beyond this many radii are pulled in to it */
+#ifdef AGG_DOUBLE
+  #define AGGI_REAL_MAX DBL_MAX
+  #define AGGI_UNIT     (1.0 / 4294967296.0) /* lengths are kept in this unit, so that those of giants are finite */
+  #define AGGI_TINY     1e-280               /* a sum of squares outside these two may have lost terms on the way */
+  #define AGGI_HUGE     1e280
+#else
+  #define AGGI_REAL_MAX ((double)FLT_MAX)
+  #define AGGI_UNIT     1.0
+  #define AGGI_TINY     1e-24
+  #define AGGI_HUGE     1e300
+#endif
+
+/* ---- 2 numbers: no libm, so the same bits everywhere ------------------------------------------------------------ */
+
+static double aggi_infinity(void) { const volatile double big = DBL_MAX; return big * 2; }
+static int    aggi_finite(double v) { return v - v == 0; }
+static double aggi_abs(double v) { return v < 0 ? -v : v; }
+static double aggi_min(double a, double b) { return a < b ? a : b; }
+static double aggi_max(double a, double b) { return a > b ? a : b; }
+
+static uint64_t aggi_bits(double v) { uint64_t u; memcpy(&u, &v, sizeof u); return u; }
+static double   aggi_from_bits(uint64_t u) { double v; memcpy(&v, &u, sizeof v); return v; }
+static double   aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); } /* -1022 <= e <= 1023 */
+static int      aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1023; } /* floor(log2 |v|), v normal */
+
+static double aggi_sqrt(double v) { /* Newton, then one step with the exact remainder v - y*y (Dekker): 0.51 ulp */
+    double scale = 1, y, hi, lo, rest;
+    int    i;
+    if (!(v > 0)) return 0;
+    if (v < 1e-200) { v *= aggi_pow2(400); scale = aggi_pow2(-200); }
+    else if (v > 1e200) { if (!aggi_finite(v)) return v; v *= aggi_pow2(-400); scale = aggi_pow2(200); }
+    y = aggi_from_bits((aggi_bits(v) >> 1) + ((uint64_t)1023 << 51));
+    for (i = 0; i < 5; i++) y = 0.5 * (y + v / y);
+    hi = y * 134217729.0;
+    hi = hi - (hi - y);
+    lo = y - hi;
+    rest = ((v - hi * hi) - 2 * hi * lo) - lo * lo;
+    return (y + rest / (2 * y)) * scale;
+}
+
+static double aggi_log(double v) { /* v = m 2^e; log m = 2 atanh((m-1)/(m+1)) */
+    int    e, k;
+    double m, s, sum = 0;
+    if (!(v > 0)) return -aggi_infinity();
+    if (!aggi_finite(v)) return v;
+    if (v < DBL_MIN) return aggi_log(v * aggi_pow2(64)) - 64 * 0.69314718055994530942;
+    e = aggi_exponent(v);
+    m = v * aggi_pow2(-e / 2) * aggi_pow2(-(e - e / 2));
+    if (m > 1.41421356237309504880) { m *= 0.5; e++; }
+    s = (m - 1) / (m + 1);
+    for (k = 10; k >= 0; k--) sum = sum * s * s + 1.0 / (2 * k + 1);
+    return 2 * s * sum + e * 0.69314718055994530942;
+}
+
+static double aggi_normal_quantile(double p) { /* Acklam's rational approximation, 1e-9: enough for attacks */
+    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02,
+                                1.383577518672690e+02, -3.066479806614716e+01, 2.506628277459239e+00 };
+    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+                                6.680131188771972e+01, -1.328068155288572e+01, 1.0 };
+    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                                -2.549732539343734e+00, 4.374664141464968e+00, 2.938163982698783e+00 };
+    static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                                3.754408661907416e+00, 1.0 };
+    double num = 0, den = 0, x;
+    int    i;
+    if (p > 0.5) return -aggi_normal_quantile(1 - p);
+    p = aggi_max(p, 1e-300);
+    if (p < 0.02425) {
+        x = aggi_sqrt(-2 * aggi_log(p));
+        for (i = 0; i < 6; i++) num = num * x + c[i];
+        for (i = 0; i < 5; i++) den = den * x + d[i];
+        return num / den;
+    }
+    x = p - 0.5;
+    for (i = 0; i < 6; i++) num = num * x * x + a[i];
+    for (i = 0; i < 6; i++) den = den * x * x + b[i];
+    return x * num / den;
+}
+
+static double aggi_uniform(agg_rng rng) { /* (0,1), never an end */
+    return ((double)(rng.next(rng.self) >> 11) + 0.5) * (1.0 / 9007199254740992.0);
+}
+
+typedef struct aggi_item { double key; size_t index; } aggi_item;
+
+static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) { /* stable merge sort: ties stay in index order */
+    size_t width, at, i, j, k;
+    for (width = 1; width < n; width *= 2) {
+        for (at = 0; at + width < n; at += 2 * width) {
+            const size_t mid = at + width, end = n - at < 2 * width ? n : at + 2 * width;
+            if (v[mid - 1].key <= v[mid].key) continue;
+            memcpy(tmp, v + at, width * sizeof *v);
+            for (i = 0, j = mid, k = at; i < width; k++)
+                v[k] = j < end && v[j].key < tmp[i].key ? v[j++] : tmp[i++];
+        }
+    }
+}
+
+static double aggi_median_key(const aggi_item *sorted, size_t n) {
+    return 0.5 * sorted[(n - 1) / 2].key + 0.5 * sorted[n / 2].key;
+}
+
+#ifdef __GNUC__
+AGGI_INLINE size_t aggi_popcount(uint64_t u) { return (size_t)__builtin_popcountll(u); }
+AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
+#else
+AGGI_INLINE size_t aggi_popcount(uint64_t u) {
+    u -= u >> 1 & 0x5555555555555555u;
+    u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
+    return (size_t)((u + (u >> 4) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
+#endif
+
+/* ---- 3 scratch and context --------------------------------------------------------------------------------------- */
+
+typedef struct aggi_arena { unsigned char *base; size_t used; int overflow; } aggi_arena; /* base NULL: only counts */
+
+static void *aggi_take(aggi_arena *a, size_t count, size_t size) { /* cache-line aligned */
+    const size_t max = (size_t)-1 / 4;
+    size_t bytes;
+    void  *p;
+    if (size && count > max / size) { a->overflow = 1; return NULL; }
+    bytes = (count * size + 63) / 64 * 64;
+    if (bytes > max - a->used) { a->overflow = 1; return NULL; }
+    p = a->base ? a->base + a->used : NULL;
+    a->used += bytes;
+    return p;
+}
+
+typedef struct aggi_mix { /* a pre-step: new row j = sum_i weight[j*n_in + i] row_i / total[j] */
+    size_t    n_in, n_out;
+    double   *weight, *total;
+    agg_real *rows;
+} aggi_mix;
+
+typedef struct aggi_ctx {
+    const agg_desc  *desc;
+    agg_report       report;
+    size_t           n, f, dim;   /* rows in play now, liars still possible among them */
+    size_t           slices;      /* jobs: parts of the coordinates; depends on n and dim alone */
+    int              checked;     /* every row was scanned for NaN and Inf */
+    int              avx2;
+    const agg_real **x;           /* n (and one spare) rows in play */
+    const agg_real **chosen;      /* n + 1: rows some kernel is to work on */
+    const agg_real **sent;        /* the rows as sent, without the dropped ones */
+    size_t           sent_n;
+    size_t          *id;          /* their index in the caller's array */
+    size_t           pivot;
+    double          *weight;      /* result of a row-mixing rule: sum_i weight_i x_i / total */
+    double           total;
+    double          *length;      /* n: distances to a vector */
+    double          *back;        /* n: weights on their way back through the pre-steps */
+    agg_real        *stage;       /* dim: the result until it is sure to be one */
+    aggi_item       *item, *item_tmp;
+    double          *part;        /* slices x partial sums */
+    double          *pair;        /* n x n squared distances; plain ones, times AGGI_UNIT, if wide */
+    int              wide;
+    agg_real        *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
+    uint64_t        *count;       /* slices x n: how often a row was inside the window */
+    aggi_item       *col_item;    /* slices x 2n: a column sorted with its rows */
+    int             *slice_bad;   /* slices: a number was not finite */
+    aggi_mix         mix[2], mix_room[2]; /* those applied, in order; memory for either pre-step */
+    size_t           mixes;
+    uint64_t        *graph, *stack, *bits; /* MDA */
+    size_t          *degree;
+    double          *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
+    size_t          *pick;                 /* Bulyan, SMEA */
+    /* arguments of the kernel that runs now */
+    const agg_real *const *k_rows;
+    const agg_real  *k_center;
+    const double    *k_weight;
+    agg_real        *k_out;
+    size_t           k_n, k_keep;
+    int              k_near;
+    double           k_total;
+} aggi_ctx;
+
+#define AGGI_SUSPECT (-1) /* what a rule returns when it met a number that is not finite and nobody looked yet */
+#define AGGI_WORDS(n) (((n) + 63) / 64)
+
+static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
+static int    aggi_uses_pre(const agg_desc *d, agg_pre p) { return d->pre[0] == p || d->pre[1] == p; }
+static size_t aggi_bucket(const agg_desc *d) { return aggi_or(d->bucket, 2); }
+static size_t aggi_budget(const agg_desc *d) { return aggi_or(d->budget, 100000); }
+static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap : 1e-6; }
+
+static int aggi_sorts_columns(const agg_desc *d) {
+    return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED || d->rule == AGG_BULYAN ||
+           d->rule == AGG_CCLIP;
+}
+static int aggi_needs_pairs(const agg_desc *d) {
+    return d->rule == AGG_MDA || d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM || d->rule == AGG_GM ||
+           d->rule == AGG_BULYAN || d->rule == AGG_CAF || d->rule == AGG_SMEA || aggi_uses_pre(d, AGG_PRE_NNM);
+}
+
+static size_t aggi_slices(size_t n, size_t dim) {
+    const size_t most = n > 256 ? 4 : 16, want = dim / 2048;
+    return want < 1 ? 1 : want > most ? most : want;
+}
+
+static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that knows how much memory a desc needs */
+    const agg_desc *d = c->desc;
+    const size_t n = d->n, dim = d->dim, w = AGGI_WORDS(n), s = c->slices;
+    const int    pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
+    const size_t pairs = square && n <= (size_t)-1 / 64 / n ? n * (n - 1) / 2 : 0;
+    const size_t items = d->rule == AGG_MDA && pairs > n ? pairs : n;
+    const size_t part = pair_rule && pairs > 2 * n ? pairs : 2 * n + 2;
+    size_t i;
+    if (n > (size_t)-1 / 1024 || (square && n > (size_t)-1 / 64 / n)) { a->overflow = 1; return; }
+    c->x        = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
+    c->sent     = (const agg_real **)aggi_take(a, n, sizeof *c->sent);
+    c->id       = (size_t *)aggi_take(a, n, sizeof *c->id);
+    c->weight   = (double *)aggi_take(a, n + 1, sizeof *c->weight);
+    c->length   = (double *)aggi_take(a, n, sizeof *c->length);
+    c->chosen   = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
+    c->back     = (double *)aggi_take(a, n + 1, sizeof *c->back);
+    c->stage    = (agg_real *)aggi_take(a, dim, sizeof *c->stage);
+    c->item     = (aggi_item *)aggi_take(a, items, sizeof *c->item);
+    c->item_tmp = (aggi_item *)aggi_take(a, items, sizeof *c->item_tmp);
+    c->part     = (double *)aggi_take(a, s * part, sizeof *c->part);
+    c->slice_bad = (int *)aggi_take(a, s, sizeof *c->slice_bad);
+    if (pair_rule) c->pair = (double *)aggi_take(a, n * n, sizeof *c->pair);
+    if (aggi_sorts_columns(d)) {
+        c->cols  = (agg_real *)aggi_take(a, s * n, AGGI_COLS * sizeof *c->cols);
+        c->count = (uint64_t *)aggi_take(a, s * n, sizeof *c->count);
+        c->col_item = (aggi_item *)aggi_take(a, s * n, 2 * sizeof *c->col_item);
+        c->pick  = (size_t *)aggi_take(a, n, sizeof *c->pick);
+    }
+    for (i = 0; i < 2; i++) {
+        if (d->pre[i] == AGG_PRE_NONE) continue;
+        c->mix_room[i].rows   = (agg_real *)aggi_take(a, n, dim > (size_t)-1 / 8 ? (size_t)-1 : dim * sizeof(agg_real));
+        c->mix_room[i].weight = (double *)aggi_take(a, n * n, sizeof(double));
+        c->mix_room[i].total  = (double *)aggi_take(a, n, sizeof(double));
+    }
+    if (d->rule == AGG_MDA) {
+        c->graph  = (uint64_t *)aggi_take(a, n * w, sizeof *c->graph);
+        c->stack  = (uint64_t *)aggi_take(a, d->f + 2, (2 * w + 1) * sizeof *c->stack);
+        c->bits   = (uint64_t *)aggi_take(a, 6 * w, sizeof *c->bits);
+        c->degree = (size_t *)aggi_take(a, 2 * n + 1, sizeof *c->degree);
+    }
+    if (d->rule == AGG_GM || d->rule == AGG_CAF || d->rule == AGG_SMEA) {
+        c->mat  = (double *)aggi_take(a, n * n, sizeof *c->mat);
+        c->vec  = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
+    }
+    if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
+        c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
+        c->mat3 = (double *)aggi_take(a, n * n, sizeof *c->mat3);
+        c->mat4 = (double *)aggi_take(a, n * n, sizeof *c->mat4);
+        c->pick = (size_t *)aggi_take(a, n, 2 * sizeof *c->pick);
+    }
+}
+
+static void aggi_run(aggi_ctx *c, agg_job *job) { /* job(c, s) for every slice of the coordinates */
+    size_t s;
+    for (s = 0; s < c->slices; s++) c->slice_bad[s] = 0;
+    if (c->desc->jobs.run && c->slices > 1) c->desc->jobs.run(c->desc->jobs.self, c->slices, job, c);
+    else for (s = 0; s < c->slices; s++) job(c, s);
+}
+static int aggi_any_bad(const aggi_ctx *c) {
+    size_t s;
+    for (s = 0; s < c->slices; s++) if (c->slice_bad[s]) return 1;
+    return 0;
+}
+static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) { /* whole blocks, the last slice takes the rest */
+    const size_t blocks = c->dim / AGGI_BLOCK, each = blocks / c->slices, extra = blocks % c->slices;
+    return s == c->slices ? c->dim : (s * each + (s < extra ? s : extra)) * AGGI_BLOCK;
+}
+
+/* ---- 4 kernels over the rows -------------------------------------------------------------------------------------- */
+
+/* Squared distances of 2 x 4 rows over AGGI_BLOCK coordinates from column `at`. Lane l sums the coordinates that are l
+   modulo AGGI_LANES; then the lanes are added in double, in a fixed tree. The width of vec changes the speed, not the bits. */
+static double aggi_add_lanes(const agg_real *lane) {
+    double sum[AGGI_LANES];
+    size_t l, w;
+    for (l = 0; l < AGGI_LANES; l++) sum[l] = (double)lane[l];
+    for (w = AGGI_LANES / 2; w; w /= 2) for (l = 0; l < w; l++) sum[l] += sum[l + w];
+    return sum[0];
+}
+#define AGGI_TILE_KERNEL(name, attribute, vec)                                                                          \
+    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, double *sum) {            \
+        agg_real lane[8][AGGI_LANES];                                                                                   \
+        size_t   first, k, p;                                                                                           \
+        for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(agg_real)) {                                  \
+            vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w, t;             \
+            for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {                                        \
+                memcpy(&u, a[0] + k, sizeof u); memcpy(&v, a[1] + k, sizeof v);                                         \
+                memcpy(&w, b[0] + k, sizeof w); t = u - w; s0 += t * t; t = v - w; s4 += t * t;                         \
+                memcpy(&w, b[1] + k, sizeof w); t = u - w; s1 += t * t; t = v - w; s5 += t * t;                         \
+                memcpy(&w, b[2] + k, sizeof w); t = u - w; s2 += t * t; t = v - w; s6 += t * t;                         \
+                memcpy(&w, b[3] + k, sizeof w); t = u - w; s3 += t * t; t = v - w; s7 += t * t;                         \
+            }                                                                                                           \
+            memcpy(&lane[0][first], &s0, sizeof u); memcpy(&lane[1][first], &s1, sizeof u);                             \
+            memcpy(&lane[2][first], &s2, sizeof u); memcpy(&lane[3][first], &s3, sizeof u);                             \
+            memcpy(&lane[4][first], &s4, sizeof u); memcpy(&lane[5][first], &s5, sizeof u);                             \
+            memcpy(&lane[6][first], &s6, sizeof u); memcpy(&lane[7][first], &s7, sizeof u);                             \
+        }                                                                                                               \
+        for (p = 0; p < 8; p++) sum[p] = aggi_add_lanes(lane[p]);                                                       \
+    }
+#if defined(__AVX512F__)
+typedef agg_real aggi_vec AGGI_VECTOR(64);
+#elif defined(__AVX__)
+typedef agg_real aggi_vec AGGI_VECTOR(32);
+#else
+typedef agg_real aggi_vec AGGI_VECTOR(16);
+#endif
+AGGI_TILE_KERNEL(aggi_tile_base, , aggi_vec)
+#ifdef AGGI_AVX2
+typedef agg_real aggi_vec_avx2 AGGI_VECTOR(32);
+AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, aggi_vec_avx2)
+#endif
+static void aggi_tile(int avx2, const agg_real *const *a, const agg_real *const *b, size_t at, double *sum) {
+#ifdef AGGI_AVX2
+    if (avx2) { aggi_tile_avx2(a, b, at, sum); return; }
+#endif
+    (void)avx2;
+    aggi_tile_base(a, b, at, sum);
+}
+
+static size_t aggi_pair_index(size_t i, size_t j, size_t n) { /* i < j: place in the packed upper triangle */
+    return i * (2 * n - i - 1) / 2 + (j - i - 1);
+}
+
+static void aggi_pairs_block(const aggi_ctx *c, size_t at, double *part) { /* part += this block, all pairs */
+    const size_t n = c->n;
+    size_t i, j, p;
+    for (i = 0; i < n; i += 2) {
+        const agg_real *a[2], *b[4];
+        double sum[8];
+        a[0] = c->x[i];
+        a[1] = c->x[i + 1 < n ? i + 1 : i];
+        for (j = i + 1; j < n; j += 4) {
+            for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
+            aggi_tile(c->avx2, a, b, at, sum);
+            for (p = 0; p < 4 && j + p < n; p++) {
+                part[aggi_pair_index(i, j + p, n)] += sum[p];
+                if (j + p > i + 1) part[aggi_pair_index(i + 1, j + p, n)] += sum[4 + p];
+            }
+        }
+    }
+}
+
+static void aggi_pairs_tail(const aggi_ctx *c, size_t at, double *part) { /* the last dim % AGGI_BLOCK coordinates */
+    size_t i, j, k, l, p = 0;
+    for (i = 0; i < c->n; i++) {
+        for (j = i + 1; j < c->n; j++, p++) {
+            agg_real lane[AGGI_LANES] = { 0 };
+            const agg_real *a = c->x[i], *b = c->x[j];
+            for (k = at; k + AGGI_LANES <= c->dim; k += AGGI_LANES)
+                for (l = 0; l < AGGI_LANES; l++) { const agg_real t = a[k + l] - b[k + l]; lane[l] += t * t; }
+            for (l = 0; k + l < c->dim; l++) { const agg_real t = a[k + l] - b[k + l]; lane[l] += t * t; }
+            part[p] += aggi_add_lanes(lane);
+        }
+    }
+}
+
+static void aggi_pairs_job(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t pairs = c->n * (c->n - 1) / 2, end = aggi_slice_begin(c, s + 1);
+    double *part = c->part + s * pairs;
+    size_t at, p;
+    for (p = 0; p < pairs; p++) part[p] = 0;
+    for (at = aggi_slice_begin(c, s); at + AGGI_BLOCK <= end; at += AGGI_BLOCK) aggi_pairs_block(c, at, part);
+    if (at < end) aggi_pairs_tail(c, at, part);
+}
+
+/* A power of two that brings values of this size near 1. */
+static double aggi_unit_scale(double size) {
+    int e = size > 0 ? aggi_exponent(aggi_max(aggi_min(size, DBL_MAX), DBL_MIN)) : 0;
+    return aggi_pow2(e > 1000 ? -1000 : e < -1000 ? 1000 : -e);
+}
+
+/* ||a - b|| AGGI_UNIT without overflow or underflow on the way; b == NULL: the norm of a. The slow, safe route. */
+static double aggi_length_safe(const agg_real *a, const agg_real *b, size_t dim) {
+    double big = 0, scale, sum[8] = { 0 };
+    size_t k;
+    for (k = 0; k < dim; k++) big = aggi_max(big, aggi_abs(0.5 * (double)a[k] - (b ? 0.5 * (double)b[k] : 0)));
+    if (!(big > 0)) return 0;
+    scale = aggi_unit_scale(big);
+    for (k = 0; k < dim; k++) {
+        const double t = (double)a[k] * scale - (b ? (double)b[k] * scale : 0);
+        sum[k % 8] += t * t;
+    }
+    sum[0] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    return aggi_sqrt(sum[0]) * AGGI_UNIT / scale;
+}
+
+static double aggi_pair_length(const aggi_ctx *c, double v) { return c->wide ? v : aggi_sqrt(v) * AGGI_UNIT; }
+
+/* c->pair = squared distances of all rows in play. Sums whose terms may have over- or underflowed are done again safely;
+   in double builds the squares themselves may not fit, then (wide) the matrix holds plain distances. */
+static int aggi_pairs(aggi_ctx *c) {
+    const size_t n = c->n, pairs = n * (n - 1) / 2;
+    size_t i, j, s, p;
+    int    pass;
+    aggi_run(c, aggi_pairs_job);
+    for (s = 1; s < c->slices; s++) for (p = 0; p < pairs; p++) c->part[p] += c->part[s * pairs + p];
+    if (!c->checked) for (p = 0; p < pairs; p++) if (!aggi_finite(c->part[p])) return AGGI_SUSPECT;
+    c->wide = 0;
+    for (i = 0; i < n; i++) c->pair[i * n + i] = 0;
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0, p = 0; i < n; i++) {
+            for (j = i + 1; j < n; j++, p++) {
+                double v = c->part[p];
+                if (!(v >= AGGI_TINY && v <= AGGI_HUGE)) {
+                    const double length = aggi_length_safe(c->x[i], c->x[j], c->dim), plain = length / AGGI_UNIT;
+                    v = c->wide ? length : plain * plain;
+                    if (!c->wide && length > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
+                } else if (c->wide) v = aggi_sqrt(v) * AGGI_UNIT;
+                c->pair[i * n + j] = c->pair[j * n + i] = v;
+            }
+        }
+        if (c->wide != -1) break; /* found out on the way that it must be wide: once more */
+        c->wide = 1;
+    }
+    return AGG_OK;
+}
+
+/* c->length[i] = ||x_i - k_center|| AGGI_UNIT, k_center == NULL: the norm. */
+static void aggi_lengths_job(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t begin = aggi_slice_begin(c, s), end = aggi_slice_begin(c, s + 1);
+    const agg_real *v = c->k_center;
+    size_t i, k, l;
+    for (i = 0; i < c->k_n; i++) {
+        const agg_real *x = c->k_rows[i];
+        double lane[8] = { 0 };
+        for (k = begin; k + 8 <= end; k += 8) {
+            if (v) for (l = 0; l < 8; l++) { const double t = (double)x[k + l] - (double)v[k + l]; lane[l] += t * t; }
+            else   for (l = 0; l < 8; l++) { const double t = (double)x[k + l]; lane[l] += t * t; }
+        }
+        for (l = 0; k < end; k++, l++) { const double t = (double)x[k] - (v ? (double)v[k] : 0); lane[l] += t * t; }
+        c->part[s * c->k_n + i] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+}
+static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n, const agg_real *center) {
+    size_t i, s;
+    c->k_rows = rows; c->k_n = n; c->k_center = center;
+    aggi_run(c, aggi_lengths_job);
+    for (i = 0; i < n; i++) {
+        double sum = 0;
+        for (s = 0; s < c->slices; s++) sum += c->part[s * n + i];
+        if (!aggi_finite(sum) && !c->checked) return AGGI_SUSPECT;
+        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_sqrt(sum) * AGGI_UNIT : aggi_length_safe(rows[i], center, c->dim);
+    }
+    return AGG_OK;
+}
+
+/* k_out = sum_i k_weight[i] row_i / k_total, written as x_0 + sum_i w_i (x_i - x_0) so that equal rows come out exactly.
+   k_out may be the first row. */
+AGGI_INLINE void aggi_combine_body(const agg_real *const *rows, const double *weight, size_t n, double total,
+                                   size_t at, size_t width, double *AGGI_RESTRICT acc) {
+    double scale = 0;
+    size_t i, k, first = n;
+    for (i = n; i-- > 0;) if (weight[i] != 0) { first = i; scale += weight[i]; }
+    scale = first < n ? scale / total : 0;
+    for (k = 0; k < width; k++) acc[k] = first < n ? (double)rows[first][at + k] * scale : 0;
+    for (i = first + 1; i < n; i++) {
+        const double w = weight[i] / total;
+        const agg_real *AGGI_RESTRICT x = rows[i] + at, *AGGI_RESTRICT x0 = rows[first] + at;
+        if (weight[i] == 0) continue;
+        for (k = 0; k < width; k++) acc[k] += w * ((double)x[k] - (double)x0[k]);
+    }
+}
+#ifdef AGGI_AVX2
+AGGI_AVX2 static void aggi_combine_avx2(const agg_real *const *rows, const double *weight, size_t n, double total,
+                                        size_t at, size_t width, double *acc) {
+    aggi_combine_body(rows, weight, n, total, at, width, acc);
+}
+#endif
+static void aggi_combine_columns(int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
+                                 size_t at, size_t width, double *acc) {
+#ifdef AGGI_AVX2
+    if (avx2) { aggi_combine_avx2(rows, weight, n, total, at, width, acc); return; }
+#endif
+    (void)avx2;
+    aggi_combine_body(rows, weight, n, total, at, width, acc);
+}
+
+static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
+
+/* The same for one column of finite numbers so large (double builds) that a difference overflowed. */
+static double aggi_combine_giants(const agg_real *const *rows, const double *weight, size_t n, double total, size_t at) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) if (weight[i] != 0) sum += weight[i] / total * (0.125 * (double)rows[i][at]);
+    return aggi_clamp(sum * 8);
+}
+
+static void aggi_combine_job(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double acc[AGGI_BLOCK], odd = 0;
+    size_t at, k, width;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
+        aggi_combine_columns(c->avx2, c->k_rows, c->k_weight, c->k_n, c->k_total, at, width, acc);
+        for (k = 0; k < width; k++) {
+            if (!aggi_finite(acc[k]) && c->checked)
+                acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
+            odd += acc[k] * 0;
+            c->k_out[at + k] = (agg_real)acc[k];
+        }
+    }
+    if (!aggi_finite(odd)) c->slice_bad[s] = 1;
+}
+static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *weight, size_t n, double total, agg_real *out) {
+    c->k_rows = rows; c->k_weight = weight; c->k_n = n; c->k_total = total; c->k_out = out;
+    aggi_run(c, aggi_combine_job);
+    return aggi_any_bad(c) ? AGGI_SUSPECT : AGG_OK;
+}
+
+/* Columns: AGGI_COLS coordinates of all rows, sorted by Batcher's merge exchange, a network: every comparison is a
+   vector min and max over the columns, and the order of comparisons does not depend on the data. */
+AGGI_INLINE void aggi_compare_exchange(agg_real *AGGI_RESTRICT a, agg_real *AGGI_RESTRICT b) {
+    size_t l;
+    for (l = 0; l < AGGI_COLS; l++) {
+        const agg_real u = a[l], v = b[l];
+        a[l] = u < v ? u : v;
+        b[l] = u < v ? v : u;
+    }
+}
+AGGI_INLINE void aggi_sort_body(agg_real *cols, size_t n) {
+    size_t top = 1, p, q, r, d, i;
+    while (top < n) top *= 2;
+    for (p = top / 2; p > 0; p /= 2) {
+        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+            for (i = 0; i + d < n; i++)
+                if ((i & p) == r) aggi_compare_exchange(cols + i * AGGI_COLS, cols + (i + d) * AGGI_COLS);
+            if (q == p) break;
+        }
+    }
+}
+
+/* Mean of the sorted values [from, to) of each column. */
+AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to, double *AGGI_RESTRICT mean) {
+    const agg_real *low = cols + from * AGGI_COLS;
+    const double    share = 1.0 / (double)(to - from);
+    size_t i, l;
+    for (l = 0; l < AGGI_COLS; l++) mean[l] = 0;
+    for (i = from + 1; i < to; i++)
+        for (l = 0; l < AGGI_COLS; l++) mean[l] += (double)cols[i * AGGI_COLS + l] - (double)low[l];
+    for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
+}
+
+/* Mean of the `keep` sorted values closest to the median. The window starts after those t whose distance m - s_t is more
+   than that of s_{t+keep}, the value that would replace it. Equal distances (tie != 0) are for the caller to settle by index. */
+AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep, double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
+    double med[AGGI_COLS];
+    const double share = 1.0 / (double)keep;
+    size_t i, l;
+    for (l = 0; l < AGGI_COLS; l++) {
+        const double a = (double)cols[(n - 1) / 2 * AGGI_COLS + l], b = (double)cols[n / 2 * AGGI_COLS + l], s = a + b;
+        med[l] = s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
+        mean[l] = tie[l] = 0;
+    }
+    for (i = 0; i < n; i++) {
+        const int    has_next = i + keep < n, has_prev = i >= keep;
+        const double no_next = has_next ? 0 : aggi_infinity(), no_prev = has_prev ? 0 : aggi_infinity();
+        const agg_real *v = cols + i * AGGI_COLS;
+        const agg_real *next = has_next ? v + keep * AGGI_COLS : v, *prev = has_prev ? v - keep * AGGI_COLS : v;
+        for (l = 0; l < AGGI_COLS; l++) {
+            const double m = med[l], x = (double)v[l], below = m - x;
+            const double over = ((double)next[l] - m) + no_next, under = (m - (double)prev[l]) + no_prev;
+            const double in = below > over ? 0.0 : x - m, even = below == over ? 1.0 : 0.0;
+            mean[l] += under > x - m ? in : 0.0;
+            tie[l] += x != (double)next[l] ? even : 0.0;
+        }
+    }
+    for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
+}
+
+AGGI_INLINE void aggi_window_body(agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie) {
+    aggi_sort_body(cols, n);
+    if (near) aggi_near_body(cols, n, keep, mean, tie);
+    else      aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
+}
+#ifdef AGGI_AVX2
+AGGI_AVX2 static void aggi_window_avx2(agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie) {
+    aggi_window_body(cols, n, keep, near, mean, tie);
+}
+#endif
+static void aggi_window_columns(int avx2, agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie) {
+#ifdef AGGI_AVX2
+    if (avx2) { aggi_window_avx2(cols, n, keep, near, mean, tie); return; }
+#endif
+    (void)avx2;
+    aggi_window_body(cols, n, keep, near, mean, tie);
+}
+
+/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow, count[i]++ for every
+   row inside the window. The values are scaled by 1/8 if their sum overflows; only double builds can meet that. */
+static double aggi_window_scalar(const aggi_ctx *c, size_t at, aggi_item *item, uint64_t *count) {
+    const size_t n = c->k_n, keep = c->k_keep, from = c->k_near ? 0 : (n - keep) / 2;
+    aggi_item *tmp = item + n;
+    double sum, base, scale;
+    size_t i;
+    for (i = 0; i < n; i++) { item[i].key = (double)c->k_rows[i][at]; item[i].index = i; }
+    aggi_sort(item, tmp, n);
+    if (c->k_near) {
+        const double a = item[(n - 1) / 2].key, b = item[n / 2].key, m = aggi_finite(a + b) ? 0.5 * (a + b) : 0.5 * a + 0.5 * b;
+        for (i = 0; i < n; i++) { item[i].key = aggi_abs((double)c->k_rows[i][at] - m); item[i].index = i; }
+        aggi_sort(item, tmp, n);
+    }
+    for (i = from; count && i < from + keep; i++) count[item[i].index]++;
+    for (scale = 1;; scale = 0.125) {
+        base = (double)c->k_rows[item[from].index][at] * scale;
+        for (i = from + 1, sum = 0; i < from + keep; i++) sum += (double)c->k_rows[item[i].index][at] * scale - base;
+        base += sum / (double)keep;
+        if (aggi_finite(base) || scale < 1) return aggi_clamp(base / scale);
+    }
+}
+
+/* k_out = per column the mean of k_keep of the k_n values of k_rows: those closest to the median (k_near) or the middle. */
+static void aggi_window_job(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t n = c->k_n, end = aggi_slice_begin(c, s + 1);
+    agg_real  *cols = c->cols + s * c->desc->n * AGGI_COLS;
+    aggi_item *item = c->col_item + s * c->desc->n * 2;
+    uint64_t  *count = c->report.weight ? c->count + s * c->desc->n : NULL;
+    double     mean[AGGI_COLS], tie[AGGI_COLS] = { 0 };
+    agg_real   odd[AGGI_COLS] = { 0 };
+    size_t     at, i, l, width;
+    for (i = 0; count && i < n; i++) count[i] = 0;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_COLS ? end - at : AGGI_COLS;
+        for (i = 0; i < n; i++) {
+            agg_real *to = cols + i * AGGI_COLS;
+            memcpy(to, c->k_rows[i] + at, width * sizeof *to);
+            for (l = width; l < AGGI_COLS; l++) to[l] = 0;
+            for (l = 0; l < AGGI_COLS; l++) odd[l] += to[l] * 0; /* NaN from the first NaN or Inf on */
+        }
+        aggi_window_columns(c->avx2, cols, n, c->k_keep, c->k_near, mean, tie);
+        for (l = 0; l < width; l++) {
+            if (!aggi_finite(mean[l]) && !c->checked) { c->slice_bad[s] = 1; return; }
+            if (count || tie[l] > 0 || !aggi_finite(mean[l])) mean[l] = aggi_window_scalar(c, at + l, item, count);
+            c->k_out[at + l] = (agg_real)mean[l];
+        }
+    }
+    for (l = 0; l < AGGI_COLS; l++) if (!(odd[l] == 0)) c->slice_bad[s] = 1;
+}
+
+/* weight: of rows as wide as k_rows; only filled if the report wants weights */
+static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_t keep, int near, agg_real *out, double *weight) {
+    size_t i, s;
+    c->k_rows = rows; c->k_n = n; c->k_keep = keep; c->k_near = near; c->k_out = out;
+    aggi_run(c, aggi_window_job);
+    if (aggi_any_bad(c)) return AGGI_SUSPECT;
+    for (i = 0; c->report.weight && weight && i < n; i++) {
+        uint64_t count = 0;
+        for (s = 0; s < c->slices; s++) count += c->count[s * c->desc->n + i];
+        weight[i] = (double)count / (double)c->dim / (double)keep;
+    }
+    return AGG_OK;
+}
+
+/* ---- 5 the rules --------------------------------------------------------------------------------------------------- */
+/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->stage itself and sets total to 0. */
+
+static void aggi_choose(aggi_ctx *c, const aggi_item *chosen, size_t count) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 0;
+    for (i = 0; i < count; i++) c->weight[chosen[i].index] = 1;
+    c->total = (double)count;
+}
+
+/* c->item = all rows by distance from row i, itself first */
+static void aggi_by_distance(aggi_ctx *c, size_t i) {
+    size_t j;
+    for (j = 0; j < c->n; j++) { c->item[j].key = j == i ? -1 : c->pair[i * c->n + j]; c->item[j].index = j; }
+    aggi_sort(c->item, c->item_tmp, c->n);
+    c->item[0].key = 0;
+}
+
+/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has at least this radius as
+   diameter, and the ball at most twice as much. Leaves the ball in item[0 .. count-1]. */
+static size_t aggi_best_ball(aggi_ctx *c, size_t count, double *radius) {
+    size_t i, best = 0;
+    *radius = aggi_infinity();
+    for (i = 0; i < c->n; i++) {
+        aggi_by_distance(c, i);
+        if (c->item[count - 1].key < *radius) { *radius = c->item[count - 1].key; best = i; }
+    }
+    aggi_by_distance(c, best);
+    return best;
+}
+
+/* MDA. A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than r; so it is what a vertex
+   cover of that graph leaves over. aggi_cover() decides whether f rows can cover it. */
+
+typedef struct aggi_cover_state { uint64_t *open, *cover; size_t k; } aggi_cover_state; /* open: undecided rows */
+
+static size_t aggi_degree(const aggi_ctx *c, const uint64_t *open, size_t v) {
+    const size_t words = AGGI_WORDS(c->n);
+    const uint64_t *row = c->graph + v * words;
+    size_t w, sum = 0;
+    for (w = 0; w < words; w++) sum += aggi_popcount(row[w] & open[w]);
+    return sum;
+}
+
+static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) { /* c->degree of every open row; returns the edges */
+    size_t v, sum = 0;
+    for (v = 0; v < c->n; v++) {
+        c->degree[v] = open[v / 64] >> v % 64 & 1 ? aggi_degree(c, open, v) : 0;
+        sum += c->degree[v];
+    }
+    return sum / 2;
+}
+
+static void aggi_close(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) { /* decide v: no edge of it is left open */
+    const size_t words = AGGI_WORDS(c->n);
+    const uint64_t *row = c->graph + v * words;
+    size_t w;
+    s->open[v / 64] &= ~((uint64_t)1 << v % 64);
+    for (w = 0; w < words; w++) {
+        uint64_t u = row[w] & s->open[w];
+        for (; u; u &= u - 1) c->degree[w * 64 + aggi_lowest(u)]--;
+    }
+    *edges -= c->degree[v];
+    c->degree[v] = 0;
+}
+
+static void aggi_take_vertex(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
+    aggi_close(c, s, v, edges);
+    s->cover[v / 64] |= (uint64_t)1 << v % 64;
+    s->k--;
+}
+
+static size_t aggi_first_neighbour(const aggi_ctx *c, const aggi_cover_state *s, size_t v) {
+    const size_t words = AGGI_WORDS(c->n);
+    size_t w;
+    for (w = 0; w < words; w++) {
+        const uint64_t u = c->graph[v * words + w] & s->open[w];
+        if (u) return w * 64 + aggi_lowest(u);
+    }
+    return c->n;
+}
+
+static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) { /* v itself stays outside */
+    while (c->degree[v]) {
+        if (!s->k) return 0;
+        aggi_take_vertex(c, s, aggi_first_neighbour(c, s, v), edges);
+    }
+    return 1;
+}
+
+/* Rows that are decided without loss: more than k neighbours: must be in the cover; one neighbour: that one may as well be.
+   With no degree above 2 only cycles are left, where any vertex may start. Returns 0 if k does not suffice. */
+static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *widest) {
+    int again = 1;
+    while (again && *edges) {
+        size_t w, v;
+        again = 0;
+        *widest = c->n;
+        for (w = 0; w < AGGI_WORDS(c->n); w++) {
+            uint64_t u = s->open[w];
+            for (; u; u &= u - 1) {
+                v = w * 64 + aggi_lowest(u);
+                if (c->degree[v] > s->k || c->degree[v] == 1) {
+                    if (!s->k) return 0;
+                    aggi_take_vertex(c, s, c->degree[v] == 1 ? aggi_first_neighbour(c, s, v) : v, edges);
+                    again = 1;
+                } else if (c->degree[v] && (*widest == c->n || c->degree[v] > c->degree[*widest])) *widest = v;
+            }
+        }
+        if (!again && *edges && c->degree[*widest] == 2) {
+            if (!s->k) return 0;
+            aggi_take_vertex(c, s, *widest, edges);
+            again = 1;
+        }
+    }
+    return 1;
+}
+
+static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edges) { /* can k rows touch all edges at all? */
+    size_t *tally = c->degree + c->n, d, v, left = s->k, sum = 0;
+    memset(tally, 0, (c->n + 1) * sizeof *tally);
+    for (v = 0; v < c->n; v++) tally[c->degree[v]]++;
+    for (d = c->n; d-- > 1 && left;) {
+        const size_t use = tally[d] < left ? tally[d] : left;
+        sum += use * d;
+        left -= use;
+    }
+    return sum >= edges;
+}
+
+static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) { /* disjoint cliques need all their rows but one each */
+    const size_t words = AGGI_WORDS(c->n);
+    uint64_t *rest = c->bits, *common = c->bits + words;
+    size_t w, x, need = 0;
+    memcpy(rest, s->open, words * sizeof *rest);
+    for (w = 0; w < words; w++) {
+        while (rest[w]) {
+            const size_t v = w * 64 + aggi_lowest(rest[w]);
+            size_t u;
+            rest[w] &= rest[w] - 1;
+            for (x = w; x < words; x++) common[x] = c->graph[v * words + x] & rest[x];
+            for (x = w; x < words;) {
+                if (!common[x]) { x++; continue; }
+                u = x * 64 + aggi_lowest(common[x]);
+                rest[x] &= ~((uint64_t)1 << u % 64);
+                if (++need > s->k) return 0;
+                { size_t y; for (y = x; y < words; y++) common[y] &= c->graph[u * words + y]; }
+            }
+        }
+    }
+    return 1;
+}
+
+/* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One stack frame per branch, at
+   most f deep. In: s = start; out: s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
+static int aggi_cover(aggi_ctx *c, aggi_cover_state *s) {
+    const size_t words = AGGI_WORDS(c->n), frame = 2 * words + 1, budget = aggi_budget(c->desc);
+    size_t depth = 0, edges, widest = 0;
+    edges = aggi_degrees(c, s->open);
+    for (;;) {
+        int alive;
+        if (c->report.nodes >= budget) return -1;
+        c->report.nodes++;
+        alive = aggi_reduce(c, s, &edges, &widest);
+        if (alive && !edges) return 1;
+        if (alive && s->k && aggi_degree_bound(c, s, edges) && aggi_clique_bound(c, s)) {
+            uint64_t *top = c->stack + depth++ * frame;
+            memcpy(top, s->open, words * sizeof *top);
+            memcpy(top + words, s->cover, words * sizeof *top);
+            top[2 * words] = (uint64_t)s->k;
+            aggi_take_vertex(c, s, widest, &edges);
+            continue;
+        }
+        for (alive = 0; depth && !alive;) { /* back to the last branch: now its vertex stays out, its neighbours go in */
+            const uint64_t *top = c->stack + --depth * frame;
+            size_t v, best = c->n;
+            memcpy(s->open, top, words * sizeof *top);
+            memcpy(s->cover, top + words, words * sizeof *top);
+            s->k = (size_t)top[2 * words];
+            edges = aggi_degrees(c, s->open);
+            for (v = 0; v < c->n; v++) if (c->degree[v] && (best == c->n || c->degree[v] > c->degree[best])) best = v;
+            alive = aggi_take_neighbours(c, s, best, &edges);
+        }
+        if (!alive) return 0;
+    }
+}
+
+static void aggi_far_graph(aggi_ctx *c, double r) {
+    const size_t n = c->n, words = AGGI_WORDS(n);
+    size_t i, j, w;
+    for (i = 0; i < n; i++) {
+        const double *row = c->pair + i * n;
+        for (w = 0; w < words; w++) {
+            const size_t end = n - w * 64 < 64 ? n - w * 64 : 64;
+            uint64_t far_ones = 0;
+            for (j = 0; j < end; j++) far_ones |= (uint64_t)(row[w * 64 + j] > r) << j;
+            c->graph[i * words + w] = far_ones;
+        }
+    }
+}
+
+static aggi_cover_state aggi_cover_start(aggi_ctx *c) { /* every row open, nothing covered, f to spend */
+    const size_t words = AGGI_WORDS(c->n);
+    aggi_cover_state s;
+    size_t w;
+    s.open = c->bits + 2 * words; s.cover = c->bits + 3 * words; s.k = c->f;
+    for (w = 0; w < words; w++) { s.open[w] = ~(uint64_t)0; s.cover[w] = 0; }
+    if (c->n % 64) s.open[words - 1] = ((uint64_t)1 << c->n % 64) - 1;
+    return s;
+}
+
+/* The lexicographically first set: take row after row if a set of n-f rows with all taken so far still exists; the last one
+   found (kept: its cover) proves it for the rows it contains, the others are asked for. */
+static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
+    const size_t words = AGGI_WORDS(c->n), keep = c->n - c->f;
+    uint64_t *fixed = c->bits + 5 * words; /* rows taken */
+    size_t i, w, v, count = 0;
+    memset(fixed, 0, words * sizeof *fixed);
+    for (i = 0; i < c->n && count < keep; i++) {
+        if (kept[i / 64] >> i % 64 & 1) {
+            aggi_cover_state s = aggi_cover_start(c);
+            size_t edges = aggi_degrees(c, s.open);
+            int    found = 1;
+            fixed[i / 64] |= (uint64_t)1 << i % 64;
+            for (w = 0; w < words && found; w++) {
+                uint64_t u = fixed[w];
+                for (; u && found; u &= u - 1) {
+                    v = w * 64 + aggi_lowest(u);
+                    found = !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
+                }
+            }
+            found = found ? aggi_cover(c, &s) : 0;
+            if (found < 0) return 0;
+            if (found) memcpy(kept, s.cover, words * sizeof *kept);
+            else { fixed[i / 64] &= ~((uint64_t)1 << i % 64); continue; }
+        }
+        fixed[i / 64] |= (uint64_t)1 << i % 64;
+        count++;
+    }
+    for (w = 0; w < words; w++) kept[w] = ~fixed[w];
+    return 1;
+}
+
+static double aggi_diameter(const aggi_ctx *c, const size_t *chosen, size_t count) {
+    double most = 0;
+    size_t i, j;
+    for (i = 0; i < count; i++)
+        for (j = i + 1; j < count; j++) most = aggi_max(most, c->pair[chosen[i] * c->n + chosen[j]]);
+    return most;
+}
+
+static int aggi_mda(aggi_ctx *c) {
+    const size_t n = c->n, keep = n - c->f, words = AGGI_WORDS(n);
+    uint64_t *kept = c->bits + 4 * words; /* rows NOT chosen */
+    double least, most;
+    size_t i, j, lo, hi, count;
+    int    status = aggi_pairs(c);
+    if (status) return status;
+    aggi_best_ball(c, keep, &least);
+    for (i = 0; i < words; i++) kept[i] = ~(uint64_t)0;
+    for (i = 0; i < keep; i++) {
+        c->degree[i] = c->item[i].index;
+        kept[c->item[i].index / 64] &= ~((uint64_t)1 << c->item[i].index % 64);
+    }
+    most = aggi_diameter(c, c->degree, keep);
+    for (i = 0, hi = 0; i < n; i++) /* the radius sought is one of the distances between these two */
+        for (j = i + 1; j < n; j++) {
+            const double r = c->pair[i * n + j];
+            if (r >= least && r < most) { c->item[hi].key = r; c->item[hi++].index = 0; }
+        }
+    aggi_sort(c->item, c->item_tmp, hi);
+    for (i = 0, count = 0; i < hi; i++) if (!i || c->item[i].key > c->item[count - 1].key) c->item[count++] = c->item[i];
+    for (lo = 0, hi = count; lo < hi;) {
+        const size_t mid = lo + (hi - lo) / 2;
+        aggi_cover_state s;
+        int found;
+        aggi_far_graph(c, c->item[mid].key);
+        s = aggi_cover_start(c);
+        found = aggi_cover(c, &s);
+        if (found < 0) { status = AGG_INEXACT; break; }
+        if (found) { hi = mid; most = c->item[mid].key; memcpy(kept, s.cover, words * sizeof *kept); }
+        else lo = mid + 1;
+    }
+    aggi_far_graph(c, most);
+    if (status == AGG_OK && !aggi_first_set(c, kept)) status = AGG_INEXACT;
+    for (i = 0, count = 0; i < n; i++) {
+        const int in = !(kept[i / 64] >> i % 64 & 1) && count < keep;
+        c->weight[i] = in ? 1 : 0;
+        if (in) c->degree[count++] = i;
+    }
+    c->total = (double)keep;
+    c->report.diameter = aggi_min(aggi_pair_length(c, aggi_diameter(c, c->degree, keep)) / AGGI_UNIT, DBL_MAX);
+    return status;
+}
+
+/* Coordinate-wise rules: all are a window on the sorted column. */
+static int aggi_cwtm(aggi_ctx *c)   { return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0, c->stage, c->weight); }
+static int aggi_meamed(aggi_ctx *c) { return aggi_window(c, c->x, c->n, c->n - c->f, 1, c->stage, c->weight); }
+static int aggi_cwmed(aggi_ctx *c)  { return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0, c->stage, c->weight); }
+
+/* Krum: score_i = sum of squared distances to the nearest of the m rows that are still candidates (alive == NULL: all). */
+static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const size_t *gone) {
+    double most, sum = 0;
+    size_t j, m = 0;
+    for (j = 0; j < c->n; j++)
+        if (j != i && !(gone && gone[j])) { c->item[m].key = c->pair[i * c->n + j]; c->item[m++].index = j; }
+    aggi_sort(c->item, c->item_tmp, m);
+    if (!c->wide || !neighbours) {
+        for (j = 0; j < neighbours; j++) sum += c->item[j].key;
+        return sum;
+    }
+    most = c->item[neighbours - 1].key; /* plain distances too large or small to square: compare roots instead */
+    for (j = 0; j < neighbours && most > 0; j++) sum += c->item[j].key / most * (c->item[j].key / most);
+    return most * (1.0 / 4294967296.0) * aggi_sqrt(sum);
+}
+
+static size_t aggi_neighbours(const aggi_ctx *c, size_t candidates) { /* candidates - f - 1, classic - f - 2 */
+    const size_t less = c->f + 1 + (c->desc->classic_krum ? 1 : 0);
+    return candidates > less ? candidates - less : 0;
+}
+
+static int aggi_krum(aggi_ctx *c, size_t q) {
+    size_t i;
+    const int status = aggi_pairs(c);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) c->length[i] = aggi_krum_score(c, i, aggi_neighbours(c, c->n), NULL);
+    for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+    aggi_sort(c->item, c->item_tmp, c->n);
+    aggi_choose(c, c->item, q);
+    return AGG_OK;
+}
+
+/* GM. The median lies in the affine hull of the rows, so everything but the result can be had from their squared distances m:
+   for z = sum_i w_i x_i with sum w = 1,  d_j^2 = ||z - x_j||^2 = sum_i w_i m_ij - 1/2 sum_ik w_i w_k m_ik. */
+static double aggi_gm_value(const double *m, size_t n, const double *w, double *d) { /* d = distances; returns their sum */
+    double half = 0, value = 0;
+    size_t i, j;
+    for (j = 0; j < n; j++) {
+        double q = 0;
+        for (i = 0; i < n; i++) q += w[i] * m[j * n + i];
+        d[j] = q;
+        half += 0.5 * w[j] * q;
+    }
+    for (j = 0; j < n; j++) { d[j] = aggi_sqrt(d[j] - half); value += d[j]; }
+    return value;
+}
+
+/* K v, K_ij = (x_i - z).(x_j - z) = (d_i^2 + d_j^2 - m_ij) / 2; returns v.K v, the squared length of sum_i v_i (x_i - z) */
+static double aggi_gm_gram(const double *m, size_t n, const double *d, const double *v, double *kv) {
+    double sum = 0, moment = 0, dot = 0;
+    size_t i, j;
+    for (j = 0; j < n; j++) { sum += v[j]; moment += v[j] * d[j] * d[j]; }
+    for (i = 0; i < n; i++) {
+        double q = 0;
+        for (j = 0; j < n; j++) q += m[i * n + j] * v[j];
+        kv[i] = 0.5 * (d[i] * d[i] * sum + moment - q);
+        dot += v[i] * kv[i];
+    }
+    return dot;
+}
+
+/* The gradient is -r, r = sum_j (x_j - z)/d_j. Rows (almost) at z have no direction of their own: each may cancel a length
+   of 1 of r. Sets pull_j = 1/d_j (0 for those) and returns what is left of ||r||, over n. */
+static double aggi_gm_residual(const double *m, size_t n, const double *d, double value, double gap, double *pull, double *kv) {
+    const double close = gap / 16 * value / (double)n;
+    double at = 0, r;
+    size_t j;
+    for (j = 0; j < n; j++) { pull[j] = d[j] > close ? 1 / d[j] : 0; at += d[j] > close ? 0 : 1; }
+    r = aggi_sqrt(aggi_gm_gram(m, n, d, pull, kv));
+    return aggi_max(0, r - at) / (double)n;
+}
+
+/* Newton's direction: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, p = sum_i p_i (x_i - z). */
+static int aggi_gm_newton(const double *m, size_t n, const double *d, const double *pull, double *p, double *tmp) {
+    double *r = tmp, *kr = tmp + n, *s = tmp + 2 * n, *ks = tmp + 3 * n, rr, first, sum = 0;
+    size_t i, t;
+    for (i = 0; i < n; i++) { sum += pull[i]; p[i] = 0; r[i] = s[i] = pull[i]; }
+    rr = first = aggi_gm_gram(m, n, d, r, kr);
+    memcpy(ks, kr, n * sizeof *ks);
+    for (t = 0; t < 40 && rr > 1e-12 * first; t++) {
+        double shs = 0, step, next;
+        for (i = 0; i < n; i++) shs += (sum * s[i] - ks[i] * pull[i] * pull[i] * pull[i]) * ks[i];
+        if (!(shs > 0)) break;
+        step = rr / shs;
+        for (i = 0; i < n; i++) {
+            p[i] += step * s[i];
+            r[i] -= step * (sum * s[i] - ks[i] * pull[i] * pull[i] * pull[i]);
+        }
+        next = aggi_gm_gram(m, n, d, r, kr);
+        for (i = 0; i < n; i++) { s[i] = r[i] + next / rr * s[i]; ks[i] = kr[i] + next / rr * ks[i]; }
+        rr = next;
+    }
+    return t > 0;
+}
+
+static void aggi_gm_weiszfeld(size_t n, const double *pull, double *w) { /* z = sum_j x_j/d_j / sum_j 1/d_j */
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += pull[i];
+    for (i = 0; i < n; i++) w[i] = pull[i] / sum;
+}
+
+/* Minimise over w; vec: 10 n numbers, the first n are w. */
+static void aggi_gm_solve(const double *m, size_t n, double gap, double *vec) {
+    double *w = vec, *d = vec + n, *pull = vec + 2 * n, *p = vec + 3 * n, *try_w = vec + 4 * n, *try_d = vec + 5 * n;
+    double *tmp = vec + 6 * n, value = 0, r, at = 0, sum;
+    size_t i, j, best = 0, t, h;
+    for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
+        for (j = 0, sum = 0; j < n; j++) sum += aggi_sqrt(m[i * n + j]);
+        if (!i || sum < value) { value = sum; best = i; }
+    }
+    for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); at += d[j] > 0 ? 0 : 1; }
+    if (aggi_gm_residual(m, n, d, value, gap, pull, tmp) <= gap / 16) return;
+    r = aggi_sqrt(aggi_gm_gram(m, n, d, pull, tmp));
+    aggi_gm_weiszfeld(n, pull, w); /* Vardi and Zhang: leave the row only as far as the others outweigh it */
+    for (j = 0; j < n; j++) w[j] *= 1 - aggi_min(1, at / r);
+    w[best] += aggi_min(1, at / r);
+    value = aggi_gm_value(m, n, w, d);
+    for (t = 0; t < 500 && aggi_gm_residual(m, n, d, value, gap, pull, tmp) > gap / 16; t++) {
+        double step = aggi_gm_newton(m, n, d, pull, p, tmp) ? 1 : 0, try_value = value;
+        for (i = 0, sum = 0; i < n; i++) sum += p[i];
+        for (h = 0; h < 12 && step > 0; h++, step *= 0.5) {
+            for (i = 0; i < n; i++) try_w[i] = w[i] * (1 - step * sum) + step * p[i];
+            try_value = aggi_gm_value(m, n, try_w, try_d);
+            if (try_value < value) break;
+        }
+        if (!(try_value < value)) {
+            aggi_gm_weiszfeld(n, pull, try_w);
+            try_value = aggi_gm_value(m, n, try_w, try_d);
+            if (!(try_value < value)) break; /* no step gains anything: rounding */
+        }
+        value = try_value;
+        memcpy(w, try_w, n * sizeof *w);
+        memcpy(d, try_d, n * sizeof *d);
+    }
+    aggi_gm_weiszfeld(n, pull, try_w); /* the same point with weights that are all positive */
+    if (aggi_gm_value(m, n, try_w, try_d) <= value) memcpy(w, try_w, n * sizeof *w);
+}
+
+/* (s_i (x_i - c)).(s_j (x_j - c)) */
+static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si, double sj) {
+    const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
+    double lane[8] = { 0 };
+    size_t k;
+    for (k = 0; k < c->dim; k++) {
+        const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
+        lane[k % 8] += c->wide ? (u * si - v * si) * (w * sj - v * sj) : (u - v) * si * ((w - v) * sj);
+    }
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+/* c->mat = squared distances in units of the smallest majority ball; rows beyond AGGI_FAR radii pulled in to that distance
+   (pull_i < 1): their direction is all that matters, and their squares would drown the others. */
+static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
+    const size_t n = c->n;
+    const double unit = aggi_pair_length(c, radius);
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        const double away = aggi_pair_length(c, c->pair[center * n + i]) / unit;
+        pull[i] = away > AGGI_FAR ? AGGI_FAR / away : 1;
+    }
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n; j++) {
+            const double v = c->pair[i * n + j], a = aggi_pair_length(c, c->pair[center * n + i]) / unit * pull[i],
+                         b = aggi_pair_length(c, c->pair[center * n + j]) / unit * pull[j];
+            if (pull[i] < 1 || pull[j] < 1) {
+                const double scale = AGGI_UNIT / unit;
+                if (j > i) c->mat[i * n + j] = aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] * scale, pull[j] * scale));
+                else c->mat[i * n + j] = j == i ? 0 : c->mat[j * n + i];
+            } else c->mat[i * n + j] = c->wide ? v / radius * (v / radius) : v / radius;
+        }
+    }
+}
+
+/* The proof, in the space of the rows. Pass 1: z, the distances to z and to z as rounded. Pass 2: r = sum of unit vectors.
+   Any y with |y_i| <= 1 and sum y = 0 gives the lower bound sum_i y_i.(x_i - z) on the least value; here y_i = u_i - r/n,
+   shrunk by 1 + |r|/n, with rows closer than `close` free to cancel r. */
+static void aggi_gm_pass1(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    double *sum = c->part + s * 2 * n, z[AGGI_BLOCK];
+    size_t at, width, i, k;
+    for (i = 0; i < 2 * n; i++) sum[i] = 0;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
+        aggi_combine_columns(c->avx2, c->x, c->weight, n, c->total, at, width, z);
+        for (k = 0; k < width; k++) {
+            if (!aggi_finite(z[k]) && c->checked) z[k] = aggi_combine_giants(c->x, c->weight, n, c->total, at + k);
+            c->stage[at + k] = (agg_real)z[k];
+        }
+        for (i = 0; i < n; i++) {
+            const double scale = c->length[i];
+            double exact[8] = { 0 }, rounded[8] = { 0 };
+            for (k = 0; k < width; k++) {
+                const double x = (double)c->x[i][at + k] * scale, u = x - z[k] * scale, v = x - (double)c->stage[at + k] * scale;
+                exact[k % 8] += u * u;
+                rounded[k % 8] += v * v;
+            }
+            for (k = 0; k < 8; k++) { sum[i] += exact[k]; sum[n + i] += rounded[k]; }
+        }
+    }
+}
+static void aggi_gm_pass2(void *arg, size_t s) { /* k_weight: 1 / distance, scaled; 0 for rows at z */
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, i, k;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
+        aggi_combine_columns(c->avx2, c->x, c->weight, n, c->total, at, width, z);
+        for (k = 0; k < width; k++) {
+            if (!aggi_finite(z[k])) z[k] = aggi_combine_giants(c->x, c->weight, n, c->total, at + k);
+            r[k] = 0;
+        }
+        for (i = 0; i < n; i++) {
+            const double scale = c->length[i], u = c->k_weight[i];
+            for (k = 0; k < width; k++) r[k] += ((double)c->x[i][at + k] * scale - z[k] * scale) * u;
+        }
+        for (k = 0; k < width; k++) total += r[k] * r[k];
+    }
+    c->part[s] = total;
+}
+static int aggi_gm_prove(aggi_ctx *c, size_t center) {
+    const size_t n = c->n;
+    const double gap = aggi_gap(c->desc);
+    double *d = c->vec, *inverse = c->vec + n, value = 0, least = 0, sum = 0, close, at = 0, r = 0;
+    size_t i, s;
+    for (i = 0; i < n; i++) /* a power of two near 1/distance, so that squares fit */
+        c->length[i] = aggi_unit_scale(aggi_pair_length(c, c->pair[center * n + i]) / AGGI_UNIT);
+    aggi_run(c, aggi_gm_pass1);
+    for (i = 0; i < n; i++) {
+        double exact = 0, rounded = 0;
+        for (s = 0; s < c->slices; s++) { exact += c->part[s * 2 * n + i]; rounded += c->part[s * 2 * n + n + i]; }
+        if (!aggi_finite(exact) && !c->checked) return AGGI_SUSPECT;
+        inverse[i] = aggi_sqrt(exact);
+        d[i] = inverse[i] * AGGI_UNIT / c->length[i];
+        sum += d[i];
+        value += aggi_sqrt(rounded) * AGGI_UNIT / c->length[i];
+    }
+    close = gap / 16 * sum / (double)n;
+    for (i = 0; i < n; i++) {
+        least += d[i] > close ? d[i] : -d[i];
+        at += d[i] > close ? 0 : 1;
+        inverse[i] = d[i] > close ? 1 / inverse[i] : 0;
+    }
+    c->k_weight = inverse;
+    aggi_run(c, aggi_gm_pass2);
+    for (s = 0; s < c->slices; s++) r += c->part[s];
+    r = aggi_max(0, aggi_sqrt(r) - at) / (double)n;
+    least = (least - r * sum) / (1 + r);
+    c->report.gap = value <= 0 ? 0 : least > 0 ? aggi_max(0, value / least - 1) : aggi_infinity();
+    return c->report.gap <= gap ? AGG_OK : AGG_INEXACT;
+}
+
+static int aggi_gm(aggi_ctx *c) {
+    const size_t n = c->n;
+    double radius, *w = c->vec, *pull = c->back;
+    size_t i, center;
+    const int status = aggi_pairs(c);
+    if (status) return status;
+    center = aggi_best_ball(c, n / 2 + 1, &radius);
+    for (i = 0; i < n; i++) { w[i] = i == center; pull[i] = 1; }
+    if (radius > 0) { /* else a majority coincides, and is the median */
+        aggi_gm_matrix(c, center, radius, pull);
+        aggi_gm_solve(c->mat, n, aggi_gap(c->desc), c->vec);
+    }
+    for (i = 0; i < n; i++) c->weight[i] = w[i] * pull[i];
+    for (i = 0; i < n; i++) c->weight[center] += w[i] * (1 - pull[i]);
+    for (i = 0, c->total = 0; i < n; i++) c->total += c->weight[i];
+    return aggi_gm_prove(c, center); /* writes the stage as well */
+}
+
+static int aggi_mean(aggi_ctx *c) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 1;
+    c->total = (double)c->n;
+    return AGG_OK;
+}
+
+static int aggi_bulyan(aggi_ctx *c) {
+    const size_t theta = c->n - 2 * c->f;
+    size_t i, t, *gone = c->pick;
+    int    status = aggi_pairs(c);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) gone[i] = 0;
+    for (t = 0; t < theta; t++) {
+        const size_t neighbours = aggi_neighbours(c, c->n - t);
+        double best = aggi_infinity();
+        size_t pick = c->n;
+        for (i = 0; i < c->n; i++) {
+            double score;
+            if (gone[i]) continue;
+            score = aggi_krum_score(c, i, neighbours, gone);
+            if (pick == c->n || score < best) { best = score; pick = i; }
+        }
+        gone[pick] = 1;
+    }
+    for (i = 0, t = 0; i < c->n; i++) if (gone[i]) c->chosen[t++] = c->x[i];
+    status = aggi_window(c, c->chosen, theta, theta - 2 * c->f, 1, c->stage, c->length);
+    for (i = 0, t = 0; c->report.weight && i < c->n; i++) c->weight[i] = gone[i] ? c->length[t++] : 0;
+    return status;
+}
+
+static int aggi_cclip(aggi_ctx *c) {
+    const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
+    double tau = c->desc->tau * AGGI_UNIT, kept = 0;
+    size_t i, t;
+    int    status = AGG_OK;
+    for (i = 0; i <= n; i++) c->weight[i] = 0;
+    if (c->desc->start) {
+        for (i = 0; i < c->dim; i++) if (!aggi_finite((double)c->desc->start[i])) return AGG_ERR_ARG;
+        memcpy(c->stage, c->desc->start, c->dim * sizeof *c->stage);
+    } else status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0, c->stage, c->weight);
+    for (t = 0; t < iterations && status == AGG_OK; t++) {
+        status = aggi_lengths(c, c->x, n, c->stage);
+        if (status) return status;
+        for (i = 0; i < n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+        if (!t && !(c->desc->tau > 0)) { aggi_sort(c->item, c->item_tmp, n); tau = aggi_median_key(c->item, n); }
+        for (i = 0, kept = 1; i < n; i++) {
+            const double share = (c->length[i] <= tau ? 1 : tau / c->length[i]) / (double)n;
+            c->length[i] = share;
+            kept -= share;
+        }
+        c->chosen[0] = c->stage;
+        c->back[0] = kept = aggi_max(kept, 0);
+        for (i = 0; i < n; i++) { c->chosen[i + 1] = c->x[i]; c->back[i + 1] = c->length[i]; }
+        status = aggi_combine(c, c->chosen, c->back, n + 1, 1, c->stage);
+        for (i = 0; i < n; i++) c->weight[i] = c->weight[i] * kept + c->length[i];
+    }
+    return status;
+}
+
+static int aggi_nearest(aggi_ctx *c, const agg_real *center) { /* the n-f rows nearest to center; NULL: of least norm */
+    size_t i;
+    const int status = aggi_lengths(c, c->x, c->n, center);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+    if (center) c->item[c->pivot].key = -1; /* itself first, whatever coincides with it */
+    aggi_sort(c->item, c->item_tmp, c->n);
+    aggi_choose(c, c->item, c->n - c->f);
+    return AGG_OK;
+}
+
+/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in v. Squares a again and again, so
+   that only the top eigenspace is left, degenerate or not: no start vector that could be orthogonal to it. */
+static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, double *v) {
+    double trace = 0, norm = 0, value = 0;
+    size_t i, j, k, top = 0, round;
+    for (i = 0; i < n; i++) { trace += a[i * n + i]; v[i] = 0; }
+    if (!(trace > 0)) return 0;
+    for (i = 0; i < n * n; i++) b[i] = a[i] / trace;
+    for (round = 0; round < 24; round++) {
+        for (i = 0; i < n * n; i++) t[i] = 0;
+        for (i = 0; i < n; i++)
+            for (k = 0; k < n; k++) {
+                const double f = b[i * n + k];
+                for (j = 0; j < n; j++) t[i * n + j] += f * b[k * n + j];
+            }
+        for (i = 0, trace = 0; i < n; i++) trace += t[i * n + i];
+        for (i = 0; i < n * n; i++) b[i] = t[i] / trace;
+        if (1 - trace < 1e-14) break; /* the trace of the square is 1 when one eigenvalue is left */
+    }
+    for (i = 1; i < n; i++) if (b[i * n + i] > b[top * n + top]) top = i;
+    for (i = 0; i < n; i++) norm += b[top * n + i] * b[top * n + i];
+    for (i = 0; i < n; i++) v[i] = b[top * n + i] / aggi_sqrt(norm);
+    for (i = 0; i < n; i++) for (j = 0; j < n; j++) value += v[i] * a[i * n + j] * v[j];
+    return aggi_max(value, 0);
+}
+
+static double aggi_pair_square(const aggi_ctx *c, double v, double unit) { /* squared distance in units of a distance */
+    return c->wide ? v / unit * (v / unit) : v / unit;
+}
+
+/* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from pair distances / unit. */
+static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double unit, const size_t *rows, size_t m, double *g) {
+    double *q = c->vec, total = 0, half = 0;
+    size_t i, j;
+    for (i = 0; i < m; i++) total += weight[i];
+    for (i = 0; i < m; i++) {
+        for (j = 0, q[i] = 0; j < m; j++) if (weight[j] > 0)
+            q[i] += weight[j] / total * aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit);
+        half += 0.5 * weight[i] / total * (weight[i] > 0 ? q[i] : 0);
+    }
+    for (i = 0; i < m; i++)
+        for (j = 0; j < m; j++)
+            g[i * m + j] = 0.5 * (q[i] + q[j] - aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit)) - half;
+}
+
+static int aggi_caf(aggi_ctx *c) {
+    const size_t n = c->n;
+    double *w = c->vec + n, *v = c->vec + 2 * n, *tau = c->vec + 3 * n, *scaled = c->mat2, best = aggi_infinity(), left;
+    size_t i, j, *all = c->pick;
+    const int status = aggi_pairs(c);
+    if (status) return status;
+    for (i = 0; i < n; i++) { w[i] = 1; all[i] = i; }
+    do {
+        double unit = 0, spread, most = 0;
+        for (i = 0; i < n; i++) for (j = 0; j < i; j++) if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pair[i * n + j]);
+        for (i = 0, left = 0; i < n; i++) left += w[i];
+        spread = 0;
+        if (unit > 0) {
+            aggi_centred_gram(c, w, unit, all, n, c->mat);
+            for (i = 0; i < n; i++) for (j = 0; j < n; j++)
+                scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_sqrt(w[i]) * aggi_sqrt(w[j]) * c->mat[i * n + j] / left : 0;
+            spread = aggi_sqrt(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v)) * aggi_pair_length(c, unit);
+        }
+        if (spread < best) {
+            best = spread;
+            memcpy(c->weight, w, n * sizeof *w);
+            c->total = left;
+        }
+        if (!(spread > 0)) break;
+        for (i = 0; i < n; i++) {
+            for (j = 0, tau[i] = 0; j < n; j++) if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_sqrt(w[j]) * v[j];
+            tau[i] *= tau[i];
+            if (w[i] > 0) most = aggi_max(most, tau[i]);
+        }
+        if (!(most > 0)) break;
+        for (i = 0, left = 0; i < n; i++) {
+            w[i] = w[i] > 0 ? aggi_max(0, w[i] * (1 - tau[i] / most)) : 0;
+            left += w[i];
+        }
+    } while (left > (double)(n - 2 * c->f));
+    return AGG_OK;
+}
+
+static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, double unit) { /* top eigenvalue of its scatter */
+    double *one = c->vec + c->n;
+    size_t i;
+    for (i = 0; i < m; i++) one[i] = 1;
+    aggi_centred_gram(c, one, unit, rows, m, c->mat);
+    return aggi_top_eigen(c->mat, c->mat3, c->mat4, m, c->vec + 2 * c->n);
+}
+
+/* Subsets in lexicographic order, depth first. A scatter matrix only grows with more rows, and that of two rows has the top
+   eigenvalue ||a - b||^2/2: a pair too far apart ends a branch. The smallest ball gives the first bound. */
+static int aggi_smea(aggi_ctx *c) {
+    const size_t n = c->n, keep = n - c->f;
+    size_t *pick = c->pick, *best = c->pick + n, depth = 0, i, next = 0;
+    double unit, bound;
+    int    status = aggi_pairs(c);
+    if (status) return status;
+    aggi_best_ball(c, keep, &unit);
+    for (i = 0; i < keep; i++) best[i] = c->item[i].index;
+    bound = unit > 0 ? aggi_subset_spread(c, best, keep, unit) * (1 + 1e-9) : 0;
+    while (unit > 0) {
+        int far_off = 0;
+        if (n - next < keep - depth) { /* too few rows left: back up */
+            if (!depth) break;
+            next = pick[--depth] + 1;
+            continue;
+        }
+        if (++c->report.nodes > aggi_budget(c->desc)) { c->report.nodes--; status = AGG_INEXACT; break; }
+        for (i = 0; i < depth && !far_off; i++)
+            far_off = aggi_pair_square(c, c->pair[pick[i] * n + next], unit) > 2 * bound;
+        if (far_off) { next++; continue; }
+        pick[depth++] = next++;
+        if (depth == keep) {
+            const double spread = aggi_subset_spread(c, pick, keep, unit);
+            if (spread < bound) { /* the next one must be better by more than rounding: ties to the first */
+                bound = spread * (1 - 1e-9);
+                memcpy(best, pick, keep * sizeof *best);
+            }
+            next = pick[--depth] + 1;
+        }
+    }
+    for (i = 0; i < n; i++) c->weight[i] = 0;
+    for (i = 0; i < keep; i++) c->weight[best[i]] = 1;
+    c->total = (double)keep;
+    return status;
+}
+
+/* ---- 6 pre-steps: each is a matrix of weights that makes new rows of the rows in play ---------------------------------- */
+
+static void aggi_mix_job(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const aggi_mix *m = &c->mix[c->mixes];
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double acc[AGGI_BLOCK];
+    size_t at, j, k, width;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
+        for (j = 0; j < m->n_out; j++) {
+            const double *w = m->weight + j * m->n_in;
+            aggi_combine_columns(c->avx2, c->x, w, m->n_in, m->total[j], at, width, acc);
+            for (k = 0; k < width; k++) {
+                if (!aggi_finite(acc[k])) acc[k] = aggi_combine_giants(c->x, w, m->n_in, m->total[j], at + k);
+                m->rows[j * c->dim + at + k] = (agg_real)acc[k];
+            }
+        }
+    }
+}
+
+static int aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
+    const size_t keep = c->n - c->f;
+    size_t i, j;
+    const int status = aggi_pairs(c);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) {
+        aggi_by_distance(c, i);
+        for (j = 0; j < keep; j++) m->weight[i * c->n + c->item[j].index] = 1;
+        m->total[i] = (double)keep;
+    }
+    return AGG_OK;
+}
+
+static int aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) { /* Fisher-Yates, then groups of neighbours */
+    const agg_rng rng = c->desc->rng;
+    const size_t  size = aggi_bucket(c->desc);
+    size_t i, pivot = c->pivot;
+    for (i = 0; i < c->n; i++) c->item[i].index = i;
+    for (i = c->n; i-- > 1;) {
+        const size_t j = (size_t)(rng.next(rng.self) % (i + 1)), t = c->item[i].index;
+        c->item[i].index = c->item[j].index;
+        c->item[j].index = t;
+    }
+    m->n_out = (c->n - 1) / size + 1;
+    for (i = 0; i < c->n; i++) {
+        m->weight[i / size * c->n + c->item[i].index] = 1;
+        m->total[i / size] += 1;
+        if (c->item[i].index == pivot) c->pivot = i / size;
+    }
+    return AGG_OK;
+}
+
+static int aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
+    double most = c->desc->clip * AGGI_UNIT;
+    size_t i;
+    const int status = aggi_lengths(c, c->x, c->n, NULL);
+    if (status) return status;
+    if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
+        const size_t clipped = (size_t)((double)(2 * c->f) * (double)(c->n - c->f) / (double)c->n);
+        for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+        aggi_sort(c->item, c->item_tmp, c->n);
+        most = c->item[c->n - clipped - 1].key;
+    }
+    for (i = 0; i < c->n; i++) {
+        m->weight[i * c->n + i] = c->length[i] > most ? most / c->length[i] : 1;
+        m->total[i] = 1;
+    }
+    return AGG_OK;
+}
+
+static int aggi_pre_step(aggi_ctx *c, size_t which) {
+    const agg_pre pre = c->desc->pre[which];
+    aggi_mix *m = &c->mix[c->mixes];
+    size_t i;
+    int    status;
+    if (pre == AGG_PRE_NONE) return AGG_OK;
+    *m = c->mix_room[which];
+    m->n_in = m->n_out = c->n;
+    memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
+    memset(m->total, 0, c->n * sizeof *m->total);
+    status = pre == AGG_PRE_NNM ? aggi_mix_nnm(c, m) : pre == AGG_PRE_BUCKETING ? aggi_mix_bucketing(c, m)
+                                                       : aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
+    if (status) return status;
+    aggi_run(c, aggi_mix_job);
+    c->n = m->n_out;
+    for (i = 0; i < c->n; i++) c->x[i] = m->rows + i * c->dim;
+    c->mixes++;
+    return AGG_OK;
+}
+
+/* ---- 7 the call ------------------------------------------------------------------------------------------------------- */
+
+static int aggi_positive(double v) { return v > 0 && aggi_finite(v); }
+
+static int aggi_survives(const agg_desc *d, size_t n) { /* is f within what the rule bears among n rows? */
+    const int krum = d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM || d->rule == AGG_BULYAN;
+    if (d->f > (n - 1) / 2) return 0;
+    if (d->rule == AGG_BULYAN && (n < 3 || d->f > (n - 3) / 4)) return 0;
+    return !(krum && d->classic_krum && (n < 3 || d->f > (n - 3) / 2));
+}
+
+static agg_status aggi_validate(const agg_desc *d) {
+    size_t n, i;
+    if (!d || !d->n || !d->dim) return AGG_ERR_ARG;
+    if ((unsigned)d->rule >= AGG_RULE_COUNT || (unsigned)d->pre[0] >= AGG_PRE_COUNT || (unsigned)d->pre[1] >= AGG_PRE_COUNT)
+        return AGG_ERR_ARG;
+    if ((aggi_uses_pre(d, AGG_PRE_CLIP) && !aggi_positive(d->clip)) || (d->tau != 0 && !aggi_positive(d->tau)) ||
+        (d->gap != 0 && !aggi_positive(d->gap)) || (d->rule == AGG_MONNA && d->pivot >= d->n)) return AGG_ERR_ARG;
+    if (!aggi_survives(d, d->n)) return AGG_ERR_BOUND;
+    for (i = 0, n = d->n; i < 2; i++) {
+        if (d->pre[i] != AGG_PRE_BUCKETING) continue;
+        if (!d->rng.next) return AGG_ERR_RNG;
+        n = (n - 1) / aggi_bucket(d) + 1;
+        if (!aggi_survives(d, n)) return AGG_ERR_BOUND;
+    }
+    return d->rule == AGG_MULTI_KRUM && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
+}
+
+static int aggi_has_avx2(void) {
+#ifdef AGGI_AVX2
+    return __builtin_cpu_supports("avx2") ? 1 : 0;
+#else
+    return 0;
+#endif
+}
+
+static size_t aggi_measure(const agg_desc *d) { /* bytes of scratch, 0 if they do not fit a size_t */
+    aggi_ctx   c;
+    aggi_arena a = { NULL, 0, 0 };
+    memset(&c, 0, sizeof c);
+    c.desc = d;
+    c.slices = aggi_slices(d->n, d->dim);
+    aggi_layout(&c, &a);
+    return a.overflow ? 0 : a.used + 63;
+}
+
+static int aggi_row_finite(const agg_real *x, size_t dim) {
+    agg_real lane[AGGI_LANES] = { 0 }, sum = 0;
+    size_t k, l;
+    for (k = 0; k + AGGI_LANES <= dim; k += AGGI_LANES)
+        for (l = 0; l < AGGI_LANES; l++) lane[l] += x[k + l] * 0;
+    for (l = 0; k + l < dim; l++) lane[l] += x[k + l] * 0;
+    for (l = 0; l < AGGI_LANES; l++) sum += lane[l];
+    return sum == 0;
+}
+
+static void aggi_drop_bad_rows(aggi_ctx *c) {
+    size_t i, m = 0;
+    for (i = 0; i < c->sent_n; i++) {
+        if (!aggi_row_finite(c->sent[i], c->dim)) continue;
+        c->id[m] = c->id[i];
+        c->sent[m++] = c->sent[i];
+    }
+    c->report.dropped += c->sent_n - m;
+    c->sent_n = m;
+    c->checked = 1;
+}
+
+static int aggi_apply_rule(aggi_ctx *c) {
+    switch (c->desc->rule) {
+        case AGG_MDA:        return aggi_mda(c);
+        case AGG_CWTM:       return aggi_cwtm(c);
+        case AGG_MEAMED:     return aggi_meamed(c);
+        case AGG_CWMED:      return aggi_cwmed(c);
+        case AGG_KRUM:       return aggi_krum(c, 1);
+        case AGG_MULTI_KRUM: return aggi_krum(c, aggi_or(c->desc->q, c->n - c->f));
+        case AGG_GM:         return aggi_gm(c);
+        case AGG_MEAN:       return aggi_mean(c);
+        case AGG_BULYAN:     return aggi_bulyan(c);
+        case AGG_CCLIP:      return aggi_cclip(c);
+        case AGG_CGE:        return aggi_nearest(c, NULL);
+        case AGG_MONNA:      return aggi_nearest(c, c->x[c->pivot]);
+        case AGG_CAF:        return aggi_caf(c);
+        case AGG_SMEA:       return aggi_smea(c);
+        case AGG_RULE_COUNT: break;
+    }
+    return AGG_ERR_ARG;
+}
+
+static int aggi_attempt(aggi_ctx *c) { /* pre-steps and rule on the rows as sent; the result is in c->stage */
+    size_t i;
+    int    status = AGG_OK, combined;
+    c->n = c->sent_n;
+    c->f = c->desc->f - c->report.dropped;
+    c->total = 0;
+    c->mixes = 0;
+    c->report.nodes = 0;
+    for (i = 0; i < c->n; i++) c->x[i] = c->sent[i];
+    for (c->pivot = 0; c->pivot < c->n && c->id[c->pivot] != c->desc->pivot;) c->pivot++;
+    if (c->desc->rule == AGG_MONNA && c->pivot == c->n) return AGG_ERR_PIVOT;
+    for (i = 0; i < 2 && status == AGG_OK; i++) status = aggi_pre_step(c, i);
+    if (status == AGG_OK) status = aggi_apply_rule(c);
+    if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM) return status;
+    combined = aggi_combine(c, c->x, c->weight, c->n, c->total, c->stage);
+    return combined ? combined : status;
+}
+
+static void aggi_report_weights(aggi_ctx *c) { /* from the rows the rule saw back through the pre-steps to those sent */
+    size_t i, j, m;
+    for (i = 0; i < c->n; i++) c->length[i] = c->total > 0 ? c->weight[i] / c->total : c->weight[i];
+    for (m = c->mixes; m-- > 0;) {
+        const aggi_mix *x = &c->mix[m];
+        for (i = 0; i < x->n_in; i++)
+            for (j = 0, c->back[i] = 0; j < x->n_out; j++) c->back[i] += c->length[j] * x->weight[j * x->n_in + i] / x->total[j];
+        for (i = 0; i < x->n_in; i++) c->length[i] = c->back[i];
+    }
+    for (i = 0; i < c->desc->n; i++) c->report.weight[i] = 0;
+    for (i = 0, c->report.used = 0; i < c->sent_n; i++) {
+        c->report.weight[c->id[i]] = c->length[i];
+        c->report.used += c->length[i] > 0;
+    }
+}
+
+static void aggi_report_suspicion(aggi_ctx *c, const agg_real *out) {
+    double usual;
+    size_t i;
+    c->checked = 1;
+    (void)aggi_lengths(c, c->sent, c->sent_n, out);
+    for (i = 0; i < c->sent_n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+    aggi_sort(c->item, c->item_tmp, c->sent_n);
+    usual = aggi_median_key(c->item, c->sent_n);
+    for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = aggi_infinity();
+    for (i = 0; i < c->sent_n; i++)
+        c->report.suspicion[c->id[i]] = usual > 0 ? c->length[i] / usual : c->length[i] > 0 ? aggi_infinity() : 1;
+}
+
+AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
+    agg_desc d;
+    memset(&d, 0, sizeof d);
+    d.n = n; d.dim = dim; d.f = f; d.rule = rule;
+    return d;
+}
+
+AGG_API size_t agg_scratch_size(const agg_desc *d) {
+    return aggi_validate(d) == AGG_OK ? aggi_measure(d) : 0;
+}
+
+AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
+                                 void *scratch, size_t scratch_size, agg_report *report) {
+    const agg_status valid = aggi_validate(d);
+    aggi_ctx   c;
+    aggi_arena a = { (unsigned char *)scratch, 0, 0 };
+    size_t     i, need;
+    int        status;
+    if (valid != AGG_OK) return valid;
+    if (!rows || !out || !scratch) return AGG_ERR_ARG;
+    need = aggi_measure(d);
+    if (!need) return AGG_ERR_SIZE;
+    if (scratch_size < need) return AGG_ERR_SCRATCH;
+    memset(&c, 0, sizeof c);
+    c.desc = d;
+    c.dim = d->dim;
+    c.slices = aggi_slices(d->n, d->dim);
+    c.avx2 = aggi_has_avx2();
+    a.base += (64 - (uintptr_t)scratch % 64) % 64;
+    aggi_layout(&c, &a);
+    if (report) { c.report.weight = report->weight; c.report.suspicion = report->suspicion; }
+    for (i = 0; i < d->n; i++) if (rows[i]) { c.id[c.sent_n] = i; c.sent[c.sent_n++] = rows[i]; }
+    c.report.dropped = d->n - c.sent_n;
+    if (d->pre[0] != AGG_PRE_NONE || d->pre[1] != AGG_PRE_NONE) aggi_drop_bad_rows(&c);
+    status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
+    if (status == AGGI_SUSPECT) {
+        AGG_ASSERT(!c.checked);
+        aggi_drop_bad_rows(&c);
+        status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
+    }
+    if (status > AGG_INEXACT) {
+        if (report) report->dropped = c.report.dropped;
+        return (agg_status)status;
+    }
+    memcpy(out, c.stage, d->dim * sizeof *out);
+    if (c.report.weight) aggi_report_weights(&c);
+    if (c.report.suspicion) aggi_report_suspicion(&c, out);
+    if (report) *report = c.report;
+    return (agg_status)status;
+}
+
+/* ---- 8 what a host can ask ----------------------------------------------------------------------------------------------- */
+
+AGG_API const char *agg_status_text(agg_status s) {
+    #define AGG_X(id, text) case id: return text;
+    switch (s) { AGG_STATUS_LIST(AGG_X) case AGG_STATUS_COUNT: break; }
+    #undef AGG_X
+    return "unknown status";
+}
+AGG_API const char *agg_rule_name(agg_rule rule) {
+    #define AGG_X(id, name, cost, optimal) case id: return name;
+    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
+    #undef AGG_X
+    return "unknown rule";
+}
+AGG_API const char *agg_rule_cost(agg_rule rule) {
+    #define AGG_X(id, name, cost, optimal) case id: return cost;
+    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
+    #undef AGG_X
+    return "unknown rule";
+}
+AGG_API const char *agg_attack_name(agg_attack_kind kind) {
+    #define AGG_X(id, name) case id: return name;
+    switch (kind) { AGG_ATTACK_LIST(AGG_X) case AGG_ATTACK_COUNT: break; }
+    #undef AGG_X
+    return "unknown attack";
+}
+AGG_API int agg_rule_order_optimal(agg_rule rule) {
+    #define AGG_X(id, name, cost, optimal) case id: return optimal;
+    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
+    #undef AGG_X
+    return 0;
+}
+
+AGG_API size_t agg_max_f(agg_rule rule, size_t n) {
+    if ((unsigned)rule >= AGG_RULE_COUNT || rule == AGG_MEAN || !n) return 0;
+    if (rule == AGG_BULYAN) return n < 3 ? 0 : (n - 3) / 4;
+    return (n - 1) / 2;
+}
+
+AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
+    const double N = (double)n, F = (double)f, delta = aggi_min(aggi_sqrt((double)dim), 2 * aggi_sqrt(N - F));
+    const int    broken = !n || f > (n - 1) / 2;
+    switch (rule) {
+        case AGG_MDA:        return broken ? aggi_infinity() : 2 * F / (N - F);
+        case AGG_CWTM:       return broken ? aggi_infinity() : F / (N - F) * delta;
+        case AGG_MEAMED:     return broken ? aggi_infinity() : 2 * F / (N - F) * delta;
+        case AGG_CWMED:      return broken ? aggi_infinity() : N / (2 * (N - F)) * delta;
+        case AGG_KRUM:
+        case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) / (N - 2 * F));
+        case AGG_GM:         return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) * (N - F) / (N * (N - 2 * F)));
+        case AGG_MEAN:       return n && !f ? 0 : aggi_infinity();
+        case AGG_BULYAN: case AGG_CCLIP: case AGG_CGE: case AGG_MONNA: case AGG_CAF: case AGG_SMEA: case AGG_RULE_COUNT: break;
+    }
+    return -1;
+}
+
+AGG_API double agg_samples(agg_rule rule, double eps, size_t n, size_t f, size_t dim) {
+    const double lambda = agg_lambda(rule, n, f, dim);
+    if (lambda < 0) return -1;
+    if (!(eps > 0) || !aggi_finite(lambda)) return aggi_infinity();
+    return aggi_max(0, -aggi_log(eps)) / (eps * eps) * (1 / (double)n + lambda * lambda * aggi_log((double)n));
+}
+
+/* ||out - mean_G||^2 and the squared diameter of G, both in units of the largest number in sight */
+static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, const agg_real *out, uint64_t set,
+                             double *error, double *diameter) {
+    double big = 0, scale, count = (double)aggi_popcount(set);
+    size_t i, j, k;
+    for (i = 0; i < n; i++)
+        for (k = 0; k < dim && set >> i & 1; k++) big = aggi_max(big, aggi_max(aggi_abs((double)rows[i][k]), aggi_abs((double)out[k])));
+    scale = aggi_unit_scale(big);
+    *error = *diameter = 0;
+    for (k = 0; k < dim; k++) {
+        double mean = 0, base = (double)rows[aggi_lowest(set)][k] * scale;
+        for (i = 0; i < n; i++) if (set >> i & 1) mean += ((double)rows[i][k] * scale - base) / count;
+        *error += ((double)out[k] * scale - base - mean) * ((double)out[k] * scale - base - mean);
+    }
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < i; j++) {
+            double sum = 0;
+            if (!(set >> i & set >> j & 1)) continue;
+            for (k = 0; k < dim; k++) {
+                const double t = (double)rows[i][k] * scale - (double)rows[j][k] * scale;
+                sum += t * t;
+            }
+            *diameter = aggi_max(*diameter, sum);
+        }
+    }
+}
+
+AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
+                                  double *ratio, uint64_t *worst) {
+    uint64_t set, low, up;
+    double   error, diameter, most = -1, here;
+    size_t   i;
+    if (!rows || !out || !ratio || !n || !dim || n > 63) return AGG_ERR_ARG;
+    if (f > (n - 1) / 2) return AGG_ERR_BOUND;
+    for (i = 0; i < n; i++) if (!rows[i] || !aggi_row_finite(rows[i], dim)) return AGG_ERR_ROWS;
+    if (!aggi_row_finite(out, dim)) return AGG_ERR_ARG;
+    for (set = ((uint64_t)1 << (n - f)) - 1; set < (uint64_t)1 << n; set = ((up ^ set) >> 2) / low | up) {
+        low = set & (~set + 1); /* Gosper: the next number with as many ones */
+        up = set + low;
+        aggi_measure_set(rows, n, dim, out, set, &error, &diameter);
+        here = error > 0 ? diameter > 0 ? aggi_sqrt(error / diameter) : aggi_infinity() : 0;
+        if (here > most) {
+            most = here;
+            if (worst) *worst = set;
+        }
+    }
+    *ratio = most;
+    return AGG_OK;
+}
+
+/* ---- 9 attacks -------------------------------------------------------------------------------------------------------------- */
+
+static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, double *mean, double *deviation) {
+    double sum = 0, squares = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += (double)honest[i][k] / (double)n;
+    for (i = 0; i < n; i++) squares += ((double)honest[i][k] - sum) * ((double)honest[i][k] - sum) / (double)n;
+    *mean = sum;
+    *deviation = aggi_sqrt(squares);
+}
+
+/* How many deviations a liar may stray so that, with the liars' help, it still looks like a majority: of n-f honest rows
+   n/2+1-f must be farther out. Baruch et al. 2019. */
+static double aggi_alie_z(size_t n, size_t f) {
+    const double honest = (double)(n - f), needed = (double)(n / 2 + 1 - f);
+    return aggi_normal_quantile((honest - needed) / honest);
+}
+
+static double aggi_default_strength(const agg_attack_desc *a) {
+    switch (a->kind) {
+        case AGG_ATTACK_SIGN_FLIP: return 2.5;
+        case AGG_ATTACK_NOISE:     return 3;
+        case AGG_ATTACK_IPM:       return 0.5;
+        case AGG_ATTACK_ALIE:      return aggi_alie_z(a->n, a->f);
+        case AGG_ATTACK_GAUSSIAN: case AGG_ATTACK_ZERO: case AGG_ATTACK_MIMIC: case AGG_ATTACK_INF: case AGG_ATTACK_NAN:
+        case AGG_ATTACK_COUNT: break;
+    }
+    return 1;
+}
+
+static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
+                                    const agg_real *own, const agg_real *out) {
+    const int looks_at_own = a && (a->kind == AGG_ATTACK_SIGN_FLIP || a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN);
+    const int looks_at_all = a && (a->kind == AGG_ATTACK_IPM || a->kind == AGG_ATTACK_ALIE || a->kind == AGG_ATTACK_MIMIC);
+    size_t i;
+    if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength)) return AGG_ERR_ARG;
+    if (looks_at_all || (looks_at_own && !own)) {
+        if (!honest || !honest_n) return AGG_ERR_ARG;
+        for (i = 0; i < honest_n; i++) if (!honest[i]) return AGG_ERR_ARG;
+    }
+    if (a->kind == AGG_ATTACK_MIMIC && a->target >= honest_n) return AGG_ERR_ARG;
+    if (a->kind == AGG_ATTACK_ALIE && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2)) return AGG_ERR_BOUND;
+    if ((a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN) && !a->rng.next) return AGG_ERR_RNG;
+    return AGG_OK;
+}
+
+AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
+                              const agg_real *own, agg_real *out) {
+    const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
+    double s, mean = 0, deviation = 0, low = DBL_MAX, high = -DBL_MAX;
+    size_t k;
+    if (valid != AGG_OK) return valid;
+    s = a->strength != 0 ? a->strength : aggi_default_strength(a);
+    for (k = 0; k < dim && a->kind == AGG_ATTACK_NOISE; k++) {
+        if (!own) aggi_honest(honest, honest_n, k, &mean, &deviation);
+        low = aggi_min(low, own ? (double)own[k] : mean);
+        high = aggi_max(high, own ? (double)own[k] : mean);
+    }
+    for (k = 0; k < dim; k++) {
+        double mine, v = 0;
+        if (honest && honest_n) aggi_honest(honest, honest_n, k, &mean, &deviation);
+        mine = own ? (double)own[k] : mean;
+        switch (a->kind) {
+            case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;
+            case AGG_ATTACK_NOISE:     v = mine + s * (high - low) * (2 * aggi_uniform(a->rng) - 1); break;
+            case AGG_ATTACK_GAUSSIAN:  v = mine + s * aggi_normal_quantile(aggi_uniform(a->rng)); break;
+            case AGG_ATTACK_IPM:       v = -s * mean; break;
+            case AGG_ATTACK_ALIE:      v = mean - s * deviation; break;
+            case AGG_ATTACK_MIMIC:     v = (double)honest[a->target][k]; break;
+            case AGG_ATTACK_INF:       v = k % 2 ? -aggi_infinity() : aggi_infinity(); break;
+            case AGG_ATTACK_NAN:       v = aggi_infinity() - aggi_infinity(); break;
+            case AGG_ATTACK_ZERO: case AGG_ATTACK_COUNT: break;
+        }
+        out[k] = (agg_real)v;
+    }
+    return AGG_OK;
+}
+
+#if defined(__clang__)
+  #pragma STDC FP_CONTRACT DEFAULT
+#elif defined(__GNUC__) && !defined(__TINYC__)
+  #pragma GCC pop_options
+#endif
+#endif /* AGGREGATORS_IMPLEMENTATION */
+
+/* HISTORY  0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-steps, attacks, reports.
+
+   LICENCE  choose one of the two
+
+   A - MIT
+   Copyright (c) 2026 the resnharpg authors
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
+   files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy,
+   modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+   Software is furnished to do so, subject to the following conditions:
+   The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+   Software.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+   COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE,
+   ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+
+   B - PUBLIC DOMAIN (Unlicense)
+   This is free and unencumbered software released into the public domain. Anyone is free to copy, modify, publish, use,
+   compile, sell, or distribute this software, either in source code form or as a compiled binary, for any purpose, commercial
+   or non-commercial, and by any means. In jurisdictions that recognize copyright laws, the author or authors of this software
+   dedicate any and all copyright interest in the software to the public domain. We make this dedication for the benefit of the
+   public at large and to the detriment of our heirs and successors. We intend this dedication to be an overt act of
+   relinquishment in perpetuity of all present and future rights to this software under copyright law.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE
+   FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+   CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */
