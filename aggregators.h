@@ -7,12 +7,12 @@
 
    QUICK START (every example in this comment is compiled and run by `make test`)
        float a[] = {1,1}, b[] = {1,2}, c[] = {2,1}, d[] = {2,2}, liar[] = {900,-900};
-       const float *rows[] = { a, b, c, d, liar };            // rows stay where you keep them; NULL = said nothing
+       const float *rows[] = { a, b, c, d, liar };            // the mean would be 181.2 -178.8
        float out[2];
        char scratch[8192];                                    // agg_scratch_size() tells how much is needed
        agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);       // rule, rows, numbers per row, liars to survive
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
-       printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // ok: 1.5 1.5     (the mean: 181.2 -178.8)
+       printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
    CONTENTS     options, the guarantee, rules, pre-steps, attacks, hostile input, memory, threads, determinism,
                 errors, API, code, history, licence
@@ -45,7 +45,7 @@
    MULTI_KRUM  mean of the desc.q rows (n-f if 0) with the best Krum scores. lambda as Krum while q <= n-f. Cost n^2 dim.
    GM       geometric median: argmin_z sum_i ||z - x_i||. lambda = 1 + sqrt((n-f)^2/(n(n-2f))). Needs no f. Cost n^2 dim,
             then n^2 per iteration. Solved until a dual bound PROVES the value within desc.gap (1e-6) of the least; the
-            report has the gap proven; AGG_INEXACT if rounding or 500 iterations stopped it earlier. Chen et al. 2017.
+            report has the gap proven, before out is rounded to agg_real; AGG_INEXACT if it is larger. Chen et al. 2017.
             Rows farther off than 2^24 times the radius of the smallest ball of a majority are first pulled in to that.
    MEAN     not resilient: one liar moves it anywhere. lambda = 0 for f = 0, else infinite. Cost n dim. The baseline.
    BULYAN   pick n-2f rows by repeated Krum, then per coordinate the mean of the n-4f values closest to their median.
@@ -197,7 +197,7 @@ typedef struct agg_desc {    /* zero it or use agg_make_desc(); fields are only 
     size_t   iterations;     /* CClip                             0 = 3 */
     const agg_real *start;   /* CClip: dim numbers                NULL = coordinate-wise median */
     double   gap;            /* GM: relative gap to prove         0 = 1e-6 */
-    size_t   budget;         /* MDA, SMEA: search nodes           0 = 100000 */
+    size_t   budget;         /* MDA, SMEA: search nodes           0 = 2^26/(n ceil(n/64)), within 1000 .. 100000 */
     agg_rng  rng;            /* bucketing: random bits            required there */
     agg_jobs jobs;           /* job pool                          none */
 } agg_desc;
@@ -274,28 +274,43 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
   #define AGGI_INLINE   static inline __attribute__((always_inline))
   #define AGGI_RESTRICT __restrict__
   #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+  #if defined(__clang__) || __GNUC__ >= 9
+    #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
+  #endif
 #else
   #define AGGI_INLINE   static
   #define AGGI_RESTRICT
   #define AGGI_VECTOR(bytes) /* a "vector" of one number: the lanes, and so the bits, stay as they are */
 #endif
-#if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__)) && \
-    !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
-  #define AGGI_AVX2 __attribute__((target("avx2"))) /* hot kernels once more, chosen at run time; no fma, so same bits */
+#if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
+  #define AGGI_X86
+  #if !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
+    #define AGGI_AVX2 __attribute__((target("avx2"))) /* hot kernels once more, chosen at run time; no fma: same bits */
+  #endif
+#endif
+
+#ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
+  #define AGGI_CLONE(name, params, args)                                \
+      AGGI_AVX2 static void name##_avx2 params { name##_body args; }    \
+      static void name params {                                         \
+          if (avx2) name##_avx2 args;                                   \
+          else      name##_body args;                                   \
+      }
+#else
+  #define AGGI_CLONE(name, params, args) static void name params { name##_body args; }
 #endif
 
 #define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum over coordinates: part of the result's definition */
 #define AGGI_BLOCK  ((size_t)256)           /* coordinates summed in agg_real before the sum moves on to double */
+#define AGGI_CHUNK  ((size_t)2048)          /* coordinates that stay in the cache while all pairs visit them */
 #define AGGI_COLS   ((size_t)64)            /* columns sorted together */
 #define AGGI_FAR    16777216.0              /* GM: rows beyond this many radii are pulled in to it */
 #ifdef AGG_DOUBLE
   #define AGGI_REAL_MAX DBL_MAX
-  #define AGGI_UNIT     (1.0 / 4294967296.0) /* lengths are kept in this unit, so that those of giants are finite */
   #define AGGI_TINY     1e-280               /* a sum of squares outside these two may have lost terms on the way */
   #define AGGI_HUGE     1e280
 #else
   #define AGGI_REAL_MAX ((double)FLT_MAX)
-  #define AGGI_UNIT     1.0
   #define AGGI_TINY     1e-24
   #define AGGI_HUGE     1e300
 #endif
@@ -386,19 +401,19 @@ static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) { /* stable merge 
     }
 }
 
-static double aggi_median_key(const aggi_item *sorted, size_t n) {
-    return 0.5 * sorted[(n - 1) / 2].key + 0.5 * sorted[n / 2].key;
+static double aggi_median_root(const aggi_item *sorted, size_t n) { /* root of the median length; keys are roots */
+    const double a = sorted[(n - 1) / 2].key, b = sorted[n / 2].key;
+    return a < b ? b * aggi_sqrt(0.5 + 0.5 * (a / b) * (a / b)) : b;
 }
 
-#ifdef __GNUC__
-AGGI_INLINE size_t aggi_popcount(uint64_t u) { return (size_t)__builtin_popcountll(u); }
-AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
-#else
 AGGI_INLINE size_t aggi_popcount(uint64_t u) {
     u -= u >> 1 & 0x5555555555555555u;
     u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
-    return (size_t)((u + (u >> 4) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+    return (size_t)(((u + (u >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
+#if defined(__GNUC__) && !defined(__TINYC__)
+AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); } /* index of the lowest one; u != 0 */
+#else
 AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
 #endif
 
@@ -424,6 +439,29 @@ typedef struct aggi_mix { /* a pre-step: new row j = sum_i weight[j*n_in + i] ro
     agg_real *rows;
 } aggi_mix;
 
+typedef struct aggi_compare { uint32_t low, high; } aggi_compare;
+
+static size_t aggi_network_bound(size_t n) { /* n t (t+1)/4 with t = ceil(log2 n) */
+    size_t t = 0;
+    while ((size_t)1 << t < n) t++;
+    return n * t * (t + 1) / 4 + 1;
+}
+static size_t aggi_network(size_t n, aggi_compare *list) { /* Batcher's merge exchange; returns the number of comparisons */
+    size_t top = 1, p, q, r, d, i, count = 0;
+    while (top < n) top *= 2;
+    for (p = top / 2; p > 0; p /= 2) {
+        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+            for (i = 0; i + d < n; i++) {
+                if ((i & p) != r) continue;
+                list[count].low = (uint32_t)i;
+                list[count++].high = (uint32_t)(i + d);
+            }
+            if (q == p) break;
+        }
+    }
+    return count;
+}
+
 typedef struct aggi_ctx {
     const agg_desc  *desc;
     agg_report       report;
@@ -439,21 +477,24 @@ typedef struct aggi_ctx {
     size_t           pivot;
     double          *weight;      /* result of a row-mixing rule: sum_i weight_i x_i / total */
     double           total;
-    double          *length;      /* n: distances to a vector */
+    double          *length;      /* n: ROOTS of distances to a vector, see aggi_root() */
     double          *back;        /* n: weights on their way back through the pre-steps */
     agg_real        *stage;       /* dim: the result until it is sure to be one */
     aggi_item       *item, *item_tmp;
     double          *part;        /* slices x partial sums */
-    double          *pair;        /* n x n squared distances; plain ones, times AGGI_UNIT, if wide */
+    double          *pair;        /* n x n squared distances; roots of distances if wide */
     int              wide;
     agg_real        *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
     uint64_t        *count;       /* slices x n: how often a row was inside the window */
     aggi_item       *col_item;    /* slices x 2n: a column sorted with its rows */
+    aggi_compare    *network;     /* comparisons that sort a column */
+    size_t           comparisons;
+    uint32_t        *group;       /* 2n */
     int             *slice_bad;   /* slices: a number was not finite */
     aggi_mix         mix[2], mix_room[2]; /* those applied, in order; memory for either pre-step */
     size_t           mixes;
     uint64_t        *graph, *stack, *bits; /* MDA */
-    size_t          *degree;
+    size_t          *degree, *full_degree;
     double          *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
     size_t          *pick;                 /* Bulyan, SMEA */
     /* arguments of the kernel that runs now */
@@ -472,7 +513,10 @@ typedef struct aggi_ctx {
 static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
 static int    aggi_uses_pre(const agg_desc *d, agg_pre p) { return d->pre[0] == p || d->pre[1] == p; }
 static size_t aggi_bucket(const agg_desc *d) { return aggi_or(d->bucket, 2); }
-static size_t aggi_budget(const agg_desc *d) { return aggi_or(d->budget, 100000); }
+static size_t aggi_budget(const agg_desc *d) { /* a node of MDA's search costs up to n ceil(n/64) word operations */
+    const size_t node = d->n * ((d->n - 1) / 64 + 1), nodes = ((size_t)1 << 26) / node;
+    return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
+}
 static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap : 1e-6; }
 
 static int aggi_sorts_columns(const agg_desc *d) {
@@ -485,7 +529,7 @@ static int aggi_needs_pairs(const agg_desc *d) {
 }
 
 static size_t aggi_slices(size_t n, size_t dim) {
-    const size_t most = n > 256 ? 4 : 16, want = dim / 2048;
+    const size_t most = n > 256 ? 4 : 16, want = dim / AGGI_CHUNK;
     return want < 1 ? 1 : want > most ? most : want;
 }
 
@@ -497,7 +541,7 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that know
     const size_t items = d->rule == AGG_MDA && pairs > n ? pairs : n;
     const size_t part = pair_rule && pairs > 2 * n ? pairs : 2 * n + 2;
     size_t i;
-    if (n > (size_t)-1 / 1024 || (square && n > (size_t)-1 / 64 / n)) { a->overflow = 1; return; }
+    if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) || (square && n > (size_t)-1 / 64 / n)) { a->overflow = 1; return; }
     c->x        = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
     c->sent     = (const agg_real **)aggi_take(a, n, sizeof *c->sent);
     c->id       = (size_t *)aggi_take(a, n, sizeof *c->id);
@@ -516,6 +560,8 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that know
         c->count = (uint64_t *)aggi_take(a, s * n, sizeof *c->count);
         c->col_item = (aggi_item *)aggi_take(a, s * n, 2 * sizeof *c->col_item);
         c->pick  = (size_t *)aggi_take(a, n, sizeof *c->pick);
+        c->group = (uint32_t *)aggi_take(a, n, 2 * sizeof *c->group);
+        c->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *c->network);
     }
     for (i = 0; i < 2; i++) {
         if (d->pre[i] == AGG_PRE_NONE) continue;
@@ -528,13 +574,14 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that know
         c->stack  = (uint64_t *)aggi_take(a, d->f + 2, (2 * w + 1) * sizeof *c->stack);
         c->bits   = (uint64_t *)aggi_take(a, 6 * w, sizeof *c->bits);
         c->degree = (size_t *)aggi_take(a, 2 * n + 1, sizeof *c->degree);
+        c->full_degree = (size_t *)aggi_take(a, n, sizeof *c->full_degree);
     }
     if (d->rule == AGG_GM || d->rule == AGG_CAF || d->rule == AGG_SMEA) {
         c->mat  = (double *)aggi_take(a, n * n, sizeof *c->mat);
+        c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
         c->vec  = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
     }
     if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
-        c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
         c->mat3 = (double *)aggi_take(a, n * n, sizeof *c->mat3);
         c->mat4 = (double *)aggi_take(a, n * n, sizeof *c->mat4);
         c->pick = (size_t *)aggi_take(a, n, 2 * sizeof *c->pick);
@@ -552,42 +599,51 @@ static int aggi_any_bad(const aggi_ctx *c) {
     for (s = 0; s < c->slices; s++) if (c->slice_bad[s]) return 1;
     return 0;
 }
-static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) { /* whole blocks, the last slice takes the rest */
-    const size_t blocks = c->dim / AGGI_BLOCK, each = blocks / c->slices, extra = blocks % c->slices;
-    return s == c->slices ? c->dim : (s * each + (s < extra ? s : extra)) * AGGI_BLOCK;
+static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) { /* whole chunks, the last slice takes the rest */
+    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices, extra = chunks % c->slices;
+    return s == c->slices ? c->dim : (s * each + (s < extra ? s : extra)) * AGGI_CHUNK;
 }
 
 /* ---- 4 kernels over the rows -------------------------------------------------------------------------------------- */
 
-/* Squared distances of 2 x 4 rows over AGGI_BLOCK coordinates from column `at`. Lane l sums the coordinates that are l
-   modulo AGGI_LANES; then the lanes are added in double, in a fixed tree. The width of vec changes the speed, not the bits. */
-static double aggi_add_lanes(const agg_real *lane) {
+/* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane l sums the coordinates
+   that are l modulo AGGI_LANES, AGGI_BLOCK of them in agg_real, then on in double; at the end the lanes are added in a fixed
+   tree. The width of vec changes the speed, not the bits. */
+static double aggi_add_lanes(const double *lane) {
     double sum[AGGI_LANES];
     size_t l, w;
-    for (l = 0; l < AGGI_LANES; l++) sum[l] = (double)lane[l];
+    for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
     for (w = AGGI_LANES / 2; w; w /= 2) for (l = 0; l < w; l++) sum[l] += sum[l + w];
     return sum[0];
 }
-#define AGGI_TILE_KERNEL(name, attribute, vec)                                                                          \
-    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, double *sum) {            \
-        agg_real lane[8][AGGI_LANES];                                                                                   \
-        size_t   first, k, p;                                                                                           \
-        for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(agg_real)) {                                  \
-            vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w, t;             \
-            for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {                                        \
-                memcpy(&u, a[0] + k, sizeof u); memcpy(&v, a[1] + k, sizeof v);                                         \
-                memcpy(&w, b[0] + k, sizeof w); t = u - w; s0 += t * t; t = v - w; s4 += t * t;                         \
-                memcpy(&w, b[1] + k, sizeof w); t = u - w; s1 += t * t; t = v - w; s5 += t * t;                         \
-                memcpy(&w, b[2] + k, sizeof w); t = u - w; s2 += t * t; t = v - w; s6 += t * t;                         \
-                memcpy(&w, b[3] + k, sizeof w); t = u - w; s3 += t * t; t = v - w; s7 += t * t;                         \
+#define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                                              \
+    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,            \
+                               double *AGGI_RESTRICT sum) {                                                             \
+        real   lane[8 * AGGI_LANES];                                                                                    \
+        size_t first, k, p;                                                                                             \
+        for (; blocks--; at += AGGI_BLOCK) {                                                                            \
+            for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(real)) {                                  \
+                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w, t;         \
+                for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {                                    \
+                    load(u, a[0] + k); load(v, a[1] + k);                                                               \
+                    load(w, b[0] + k); t = u - w; s0 += t * t; t = v - w; s4 += t * t;                                  \
+                    load(w, b[1] + k); t = u - w; s1 += t * t; t = v - w; s5 += t * t;                                  \
+                    load(w, b[2] + k); t = u - w; s2 += t * t; t = v - w; s6 += t * t;                                  \
+                    load(w, b[3] + k); t = u - w; s3 += t * t; t = v - w; s7 += t * t;                                  \
+                }                                                                                                       \
+                memcpy(lane + first, &s0, sizeof u);                                                                    \
+                memcpy(lane + first + 1 * AGGI_LANES, &s1, sizeof u);                                                   \
+                memcpy(lane + first + 2 * AGGI_LANES, &s2, sizeof u);                                                   \
+                memcpy(lane + first + 3 * AGGI_LANES, &s3, sizeof u);                                                   \
+                memcpy(lane + first + 4 * AGGI_LANES, &s4, sizeof u);                                                   \
+                memcpy(lane + first + 5 * AGGI_LANES, &s5, sizeof u);                                                   \
+                memcpy(lane + first + 6 * AGGI_LANES, &s6, sizeof u);                                                   \
+                memcpy(lane + first + 7 * AGGI_LANES, &s7, sizeof u);                                                   \
             }                                                                                                           \
-            memcpy(&lane[0][first], &s0, sizeof u); memcpy(&lane[1][first], &s1, sizeof u);                             \
-            memcpy(&lane[2][first], &s2, sizeof u); memcpy(&lane[3][first], &s3, sizeof u);                             \
-            memcpy(&lane[4][first], &s4, sizeof u); memcpy(&lane[5][first], &s5, sizeof u);                             \
-            memcpy(&lane[6][first], &s6, sizeof u); memcpy(&lane[7][first], &s7, sizeof u);                             \
+            for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                                             \
         }                                                                                                               \
-        for (p = 0; p < 8; p++) sum[p] = aggi_add_lanes(lane[p]);                                                       \
     }
+#define AGGI_LOAD(v, from) memcpy(&v, from, sizeof v)
 #if defined(__AVX512F__)
 typedef agg_real aggi_vec AGGI_VECTOR(64);
 #elif defined(__AVX__)
@@ -595,52 +651,80 @@ typedef agg_real aggi_vec AGGI_VECTOR(32);
 #else
 typedef agg_real aggi_vec AGGI_VECTOR(16);
 #endif
-AGGI_TILE_KERNEL(aggi_tile_base, , aggi_vec)
+AGGI_TILE_KERNEL(aggi_tile_base, , agg_real, aggi_vec, AGGI_LOAD)
 #ifdef AGGI_AVX2
 typedef agg_real aggi_vec_avx2 AGGI_VECTOR(32);
-AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, aggi_vec_avx2)
+AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, agg_real, aggi_vec_avx2, AGGI_LOAD)
 #endif
-static void aggi_tile(int avx2, const agg_real *const *a, const agg_real *const *b, size_t at, double *sum) {
+/* The same with differences and squares in double, for GM, whose angles between far rows need more than float distances. */
+#ifdef AGG_DOUBLE
+  #define aggi_exact_base aggi_tile_base
+  #define aggi_exact_avx2 aggi_tile_avx2
+#elif defined(AGGI_CONVERT)
+  #define AGGI_LOAD4(v, from) do { aggi_four t4; memcpy(&t4, from, sizeof t4); v = AGGI_CONVERT(t4, aggi_wide_four); } while (0)
+typedef float  aggi_four AGGI_VECTOR(16);
+typedef double aggi_wide_four AGGI_VECTOR(32);
+  #define AGGI_LOAD2(v, from) do { aggi_two t2; memcpy(&t2, from, sizeof t2); v = AGGI_CONVERT(t2, aggi_wide_two); } while (0)
+typedef float  aggi_two AGGI_VECTOR(8);
+typedef double aggi_wide_two AGGI_VECTOR(16);
+  #ifdef __AVX__
+AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_four, AGGI_LOAD4)
+  #else
+AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_two, AGGI_LOAD2)
+  #endif
+  #ifdef AGGI_AVX2
+AGGI_TILE_KERNEL(aggi_exact_avx2, AGGI_AVX2, double, aggi_wide_four, AGGI_LOAD4)
+  #endif
+#else
+  #define AGGI_LOAD1(v, from) v = (double)*(from)
+AGGI_TILE_KERNEL(aggi_exact_base, , double, double, AGGI_LOAD1)
+#endif
+static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,
+                      double *sum) {
 #ifdef AGGI_AVX2
-    if (avx2) { aggi_tile_avx2(a, b, at, sum); return; }
+    if (avx2) {
+        if (exact) aggi_exact_avx2(a, b, at, blocks, sum);
+        else       aggi_tile_avx2(a, b, at, blocks, sum);
+        return;
+    }
 #endif
     (void)avx2;
-    aggi_tile_base(a, b, at, sum);
+    if (exact) aggi_exact_base(a, b, at, blocks, sum);
+    else       aggi_tile_base(a, b, at, blocks, sum);
 }
 
 static size_t aggi_pair_index(size_t i, size_t j, size_t n) { /* i < j: place in the packed upper triangle */
     return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }
 
-static void aggi_pairs_block(const aggi_ctx *c, size_t at, double *part) { /* part += this block, all pairs */
-    const size_t n = c->n;
-    size_t i, j, p;
-    for (i = 0; i < n; i += 2) {
-        const agg_real *a[2], *b[4];
-        double sum[8];
-        a[0] = c->x[i];
-        a[1] = c->x[i + 1 < n ? i + 1 : i];
-        for (j = i + 1; j < n; j += 4) {
-            for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
-            aggi_tile(c->avx2, a, b, at, sum);
-            for (p = 0; p < 4 && j + p < n; p++) {
-                part[aggi_pair_index(i, j + p, n)] += sum[p];
-                if (j + p > i + 1) part[aggi_pair_index(i + 1, j + p, n)] += sum[4 + p];
-            }
-        }
+/* The coordinates of a chunk beyond its last whole block, added to the lanes of one tile. */
+static void aggi_tile_rest(const agg_real *const *a, const agg_real *const *b, size_t at, size_t width, double *sum) {
+    size_t p, k, l;
+    for (p = 0; p < 8; p++) {
+        const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
+        double *lane = sum + p * AGGI_LANES;
+        for (k = 0; k + AGGI_LANES <= width; k += AGGI_LANES)
+            for (l = 0; l < AGGI_LANES; l++) { const double t = (double)x[k + l] - (double)y[k + l]; lane[l] += t * t; }
+        for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] - (double)y[k + l]; lane[l] += t * t; }
     }
 }
 
-static void aggi_pairs_tail(const aggi_ctx *c, size_t at, double *part) { /* the last dim % AGGI_BLOCK coordinates */
-    size_t i, j, k, l, p = 0;
-    for (i = 0; i < c->n; i++) {
-        for (j = i + 1; j < c->n; j++, p++) {
-            agg_real lane[AGGI_LANES] = { 0 };
-            const agg_real *a = c->x[i], *b = c->x[j];
-            for (k = at; k + AGGI_LANES <= c->dim; k += AGGI_LANES)
-                for (l = 0; l < AGGI_LANES; l++) { const agg_real t = a[k + l] - b[k + l]; lane[l] += t * t; }
-            for (l = 0; k + l < c->dim; l++) { const agg_real t = a[k + l] - b[k + l]; lane[l] += t * t; }
-            part[p] += aggi_add_lanes(lane);
+static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double *part) { /* part += this chunk, all pairs */
+    const size_t n = c->n, blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
+    size_t i, j, p;
+    for (i = 0; i < n; i += 2) {
+        const agg_real *a[2], *b[4];
+        a[0] = c->x[i];
+        a[1] = c->x[i + 1 < n ? i + 1 : i];
+        for (j = i + 1; j < n; j += 4) {
+            double sum[8 * AGGI_LANES] = { 0 };
+            for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
+            aggi_tile(c->avx2, c->desc->rule == AGG_GM, a, b, at, blocks, sum);
+            if (rest) aggi_tile_rest(a, b, at + blocks * AGGI_BLOCK, rest, sum);
+            for (p = 0; p < 4 && j + p < n; p++) {
+                part[aggi_pair_index(i, j + p, n)] += aggi_add_lanes(sum + p * AGGI_LANES);
+                if (j + p > i + 1) part[aggi_pair_index(i + 1, j + p, n)] += aggi_add_lanes(sum + (4 + p) * AGGI_LANES);
+            }
         }
     }
 }
@@ -651,35 +735,48 @@ static void aggi_pairs_job(void *arg, size_t s) {
     double *part = c->part + s * pairs;
     size_t at, p;
     for (p = 0; p < pairs; p++) part[p] = 0;
-    for (at = aggi_slice_begin(c, s); at + AGGI_BLOCK <= end; at += AGGI_BLOCK) aggi_pairs_block(c, at, part);
-    if (at < end) aggi_pairs_tail(c, at, part);
+    for (at = aggi_slice_begin(c, s); at < end; at += AGGI_CHUNK)
+        aggi_pairs_chunk(c, at, end - at < AGGI_CHUNK ? end - at : AGGI_CHUNK, part);
 }
 
-/* A power of two that brings values of this size near 1. */
-static double aggi_unit_scale(double size) {
-    int e = size > 0 ? aggi_exponent(aggi_max(aggi_min(size, DBL_MAX), DBL_MIN)) : 0;
-    return aggi_pow2(e > 1000 ? -1000 : e < -1000 ? 1000 : -e);
+AGGI_INLINE double aggi_sum8(const double *lane) {
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* ||a - b|| AGGI_UNIT without overflow or underflow on the way; b == NULL: the norm of a. The slow, safe route. */
-static double aggi_length_safe(const agg_real *a, const agg_real *b, size_t dim) {
-    double big = 0, scale, sum[8] = { 0 };
+/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows, from the smallest denormal
+   to the largest double, where ||a - b|| may overflow and its square may do either. aggi_ratio() goes back. */
+static double aggi_ratio(double root_a, double root_b) { return root_a / root_b * (root_a / root_b); }
+
+static double aggi_near_power(double root) { /* an even power of two near root^2, within 2^+-1000; root > 0 */
+    const int e = 2 * aggi_exponent(root);
+    return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
+}
+
+/* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow, safe route. */
+static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
+    double big = 0, unit, sum[8] = { 0 };
     size_t k;
-    for (k = 0; k < dim; k++) big = aggi_max(big, aggi_abs(0.5 * (double)a[k] - (b ? 0.5 * (double)b[k] : 0)));
-    if (!(big > 0)) return 0;
-    scale = aggi_unit_scale(big);
     for (k = 0; k < dim; k++) {
-        const double t = (double)a[k] * scale - (b ? (double)b[k] * scale : 0);
+        const double t = aggi_abs((double)a[k] - (b ? (double)b[k] : 0));
+        big = aggi_max(big, aggi_min(t, DBL_MAX));
+    }
+    if (!(big > 0)) return 0;
+    unit = aggi_near_power(aggi_sqrt(big));
+    for (k = 0; k < dim; k++) {
+        const double t = (double)a[k] / unit - (b ? (double)b[k] / unit : 0);
         sum[k % 8] += t * t;
     }
-    sum[0] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-    return aggi_sqrt(sum[0]) * AGGI_UNIT / scale;
+    return aggi_sqrt(aggi_sqrt(aggi_sum8(sum))) * aggi_sqrt(unit);
 }
 
-static double aggi_pair_length(const aggi_ctx *c, double v) { return c->wide ? v : aggi_sqrt(v) * AGGI_UNIT; }
+static double aggi_pair_root(const aggi_ctx *c, double v) { return c->wide ? v : aggi_sqrt(aggi_sqrt(v)); }
+
+static double aggi_pair_square(const aggi_ctx *c, double v, double unit) { /* squared distance, in units of another pair's */
+    return c->wide ? aggi_ratio(v, unit) * aggi_ratio(v, unit) : v / unit;
+}
 
 /* c->pair = squared distances of all rows in play. Sums whose terms may have over- or underflowed are done again safely;
-   in double builds the squares themselves may not fit, then (wide) the matrix holds plain distances. */
+   in double builds the squares themselves may not fit, then (wide) the matrix holds roots of distances. */
 static int aggi_pairs(aggi_ctx *c) {
     const size_t n = c->n, pairs = n * (n - 1) / 2;
     size_t i, j, s, p;
@@ -694,10 +791,10 @@ static int aggi_pairs(aggi_ctx *c) {
             for (j = i + 1; j < n; j++, p++) {
                 double v = c->part[p];
                 if (!(v >= AGGI_TINY && v <= AGGI_HUGE)) {
-                    const double length = aggi_length_safe(c->x[i], c->x[j], c->dim), plain = length / AGGI_UNIT;
-                    v = c->wide ? length : plain * plain;
-                    if (!c->wide && length > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
-                } else if (c->wide) v = aggi_sqrt(v) * AGGI_UNIT;
+                    const double root = aggi_root(c->x[i], c->x[j], c->dim);
+                    v = c->wide > 0 ? root : root * root * (root * root);
+                    if (!c->wide && root > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
+                } else if (c->wide > 0) v = aggi_sqrt(aggi_sqrt(v));
                 c->pair[i * n + j] = c->pair[j * n + i] = v;
             }
         }
@@ -707,22 +804,26 @@ static int aggi_pairs(aggi_ctx *c) {
     return AGG_OK;
 }
 
-/* c->length[i] = ||x_i - k_center|| AGGI_UNIT, k_center == NULL: the norm. */
+/* c->length[i] = sqrt(||x_i - k_center||), k_center == NULL: of the norm. */
+AGGI_INLINE void aggi_square_body(int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum) {
+    double lane[8] = { 0 };
+    size_t k, l;
+    (void)avx2;
+    for (k = 0; v && k + 8 <= width; k += 8)
+        for (l = 0; l < 8; l++) { const double t = (double)x[k + l] - (double)v[k + l]; lane[l] += t * t; }
+    for (; !v && k + 8 <= width; k += 8)
+        for (l = 0; l < 8; l++) { const double t = (double)x[k + l]; lane[l] += t * t; }
+    for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] - (v ? (double)v[k + l] : 0); lane[l] += t * t; }
+    *sum = aggi_sum8(lane);
+}
+AGGI_CLONE(aggi_square, (int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum), (avx2, x, v, width, sum))
+
 static void aggi_lengths_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t begin = aggi_slice_begin(c, s), end = aggi_slice_begin(c, s + 1);
-    const agg_real *v = c->k_center;
-    size_t i, k, l;
-    for (i = 0; i < c->k_n; i++) {
-        const agg_real *x = c->k_rows[i];
-        double lane[8] = { 0 };
-        for (k = begin; k + 8 <= end; k += 8) {
-            if (v) for (l = 0; l < 8; l++) { const double t = (double)x[k + l] - (double)v[k + l]; lane[l] += t * t; }
-            else   for (l = 0; l < 8; l++) { const double t = (double)x[k + l]; lane[l] += t * t; }
-        }
-        for (l = 0; k < end; k++, l++) { const double t = (double)x[k] - (v ? (double)v[k] : 0); lane[l] += t * t; }
-        c->part[s * c->k_n + i] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-    }
+    const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
+    size_t i;
+    for (i = 0; i < c->k_n; i++)
+        aggi_square(c->avx2, c->k_rows[i] + begin, c->k_center ? c->k_center + begin : NULL, width, &c->part[s * c->k_n + i]);
 }
 static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n, const agg_real *center) {
     size_t i, s;
@@ -732,41 +833,51 @@ static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n, cons
         double sum = 0;
         for (s = 0; s < c->slices; s++) sum += c->part[s * n + i];
         if (!aggi_finite(sum) && !c->checked) return AGGI_SUSPECT;
-        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_sqrt(sum) * AGGI_UNIT : aggi_length_safe(rows[i], center, c->dim);
+        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_sqrt(aggi_sqrt(sum)) : aggi_root(rows[i], center, c->dim);
     }
     return AGG_OK;
 }
 
-/* k_out = sum_i k_weight[i] row_i / k_total, written as x_0 + sum_i w_i (x_i - x_0) so that equal rows come out exactly.
-   k_out may be the first row. */
-AGGI_INLINE void aggi_combine_body(const agg_real *const *rows, const double *weight, size_t n, double total,
-                                   size_t at, size_t width, double *AGGI_RESTRICT acc) {
-    double scale = 0;
-    size_t i, k, first = n;
-    for (i = n; i-- > 0;) if (weight[i] != 0) { first = i; scale += weight[i]; }
-    scale = first < n ? scale / total : 0;
-    for (k = 0; k < width; k++) acc[k] = first < n ? (double)rows[first][at + k] * scale : 0;
-    for (i = first + 1; i < n; i++) {
-        const double w = weight[i] / total;
-        const agg_real *AGGI_RESTRICT x = rows[i] + at, *AGGI_RESTRICT x0 = rows[first] + at;
-        if (weight[i] == 0) continue;
-        for (k = 0; k < width; k++) acc[k] += w * ((double)x[k] - (double)x0[k]);
+/* k_out = sum_i k_weight[i] row_i / k_total. The weights sum to k_total, so it is written as x_0 + sum_i w_i (x_i - x_0), with
+   x_0 the row of most weight: equal rows come out exactly, and a giant of hardly any weight spoils nothing. A single row may
+   have any weight: it is scaled. k_out may be the first row. */
+AGGI_INLINE void aggi_add_rows(const agg_real *const *x, const double *w, size_t count, size_t at, size_t width,
+                               const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) { /* up to four at once */
+    const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[count > 1 ? 1 : 0] + at;
+    const agg_real *AGGI_RESTRICT x2 = x[count > 2 ? 2 : 0] + at, *AGGI_RESTRICT x3 = x[count > 3 ? 3 : 0] + at;
+    size_t k;
+    if (count == 4) {
+        for (k = 0; k < width; k++)
+            acc[k] = (((acc[k] + w[0] * ((double)x0[k] - base[k])) + w[1] * ((double)x1[k] - base[k])) +
+                      w[2] * ((double)x2[k] - base[k])) + w[3] * ((double)x3[k] - base[k]);
+        return;
     }
+    for (k = 0; k < width; k++) acc[k] += w[0] * ((double)x0[k] - base[k]);
+    if (count > 1) for (k = 0; k < width; k++) acc[k] += w[1] * ((double)x1[k] - base[k]);
+    if (count > 2) for (k = 0; k < width; k++) acc[k] += w[2] * ((double)x2[k] - base[k]);
 }
-#ifdef AGGI_AVX2
-AGGI_AVX2 static void aggi_combine_avx2(const agg_real *const *rows, const double *weight, size_t n, double total,
-                                        size_t at, size_t width, double *acc) {
-    aggi_combine_body(rows, weight, n, total, at, width, acc);
-}
-#endif
-static void aggi_combine_columns(int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
-                                 size_t at, size_t width, double *acc) {
-#ifdef AGGI_AVX2
-    if (avx2) { aggi_combine_avx2(rows, weight, n, total, at, width, acc); return; }
-#endif
+AGGI_INLINE void aggi_combine_columns_body(int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
+                                           size_t at, size_t width, double *AGGI_RESTRICT acc) {
+    const agg_real *x[4];
+    double w[4], base[AGGI_BLOCK], scale;
+    size_t i, k, heavy = 0, used = 0, count = 0;
     (void)avx2;
-    aggi_combine_body(rows, weight, n, total, at, width, acc);
+    for (i = 0; i < n; i++) {
+        used += weight[i] != 0;
+        if (weight[i] > weight[heavy]) heavy = i;
+    }
+    scale = used == 1 ? weight[heavy] / total : 1;
+    for (k = 0; k < width; k++) { base[k] = (double)rows[heavy][at + k]; acc[k] = base[k] * scale; }
+    for (i = 0; i < n; i++) {
+        if (weight[i] == 0 || i == heavy) continue;
+        x[count] = rows[i];
+        w[count++] = weight[i] / total;
+        if (count == 4) { aggi_add_rows(x, w, count, at, width, base, acc); count = 0; }
+    }
+    if (count) aggi_add_rows(x, w, count, at, width, base, acc);
 }
+AGGI_CLONE(aggi_combine_columns, (int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
+                                  size_t at, size_t width, double *acc), (avx2, rows, weight, n, total, at, width, acc))
 
 static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
 
@@ -781,19 +892,18 @@ static double aggi_combine_giants(const agg_real *const *rows, const double *wei
 static void aggi_combine_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t end = aggi_slice_begin(c, s + 1);
-    double acc[AGGI_BLOCK], odd = 0;
+    double acc[AGGI_BLOCK];
     size_t at, k, width;
+    int    odd;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
         aggi_combine_columns(c->avx2, c->k_rows, c->k_weight, c->k_n, c->k_total, at, width, acc);
-        for (k = 0; k < width; k++) {
-            if (!aggi_finite(acc[k]) && c->checked)
-                acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
-            odd += acc[k] * 0;
-            c->k_out[at + k] = (agg_real)acc[k];
-        }
+        for (k = 0, odd = 0; k < width; k++) odd |= !(acc[k] - acc[k] == 0);
+        for (k = 0; odd && c->checked && k < width; k++)
+            if (!aggi_finite(acc[k])) acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
+        for (k = 0; k < width; k++) c->k_out[at + k] = (agg_real)acc[k];
+        if (odd && !c->checked) c->slice_bad[s] = 1;
     }
-    if (!aggi_finite(odd)) c->slice_bad[s] = 1;
 }
 static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *weight, size_t n, double total, agg_real *out) {
     c->k_rows = rows; c->k_weight = weight; c->k_n = n; c->k_total = total; c->k_out = out;
@@ -801,27 +911,62 @@ static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *
     return aggi_any_bad(c) ? AGGI_SUSPECT : AGG_OK;
 }
 
-/* Columns: AGGI_COLS coordinates of all rows, sorted by Batcher's merge exchange, a network: every comparison is a
-   vector min and max over the columns, and the order of comparisons does not depend on the data. */
-AGGI_INLINE void aggi_compare_exchange(agg_real *AGGI_RESTRICT a, agg_real *AGGI_RESTRICT b) {
-    size_t l;
-    for (l = 0; l < AGGI_COLS; l++) {
-        const agg_real u = a[l], v = b[l];
-        a[l] = u < v ? u : v;
-        b[l] = u < v ? v : u;
+/* Columns: AGGI_COLS coordinates of all rows, sorted by a network, so that every comparison is a vector min and max over the
+   columns. It is Batcher's merge exchange less the comparisons that the wanted window does not need: c->group says which
+   places may be left in any order among themselves; a comparison within a group that nothing reads later is dropped. */
+static size_t aggi_prune(aggi_compare *list, size_t count, const uint32_t *group, uint32_t *read, size_t n) {
+    size_t i, kept = count;
+    for (i = 0; i < n; i++) read[i] = 0;
+    for (i = count; i-- > 0;) {
+        const aggi_compare c = list[i];
+        if (group[c.low] == group[c.high] && !read[c.low] && !read[c.high]) continue;
+        read[c.low] = read[c.high] = 1;
+        list[--kept] = c;
     }
+    memmove(list, list + kept, (count - kept) * sizeof *list);
+    return count - kept;
 }
-AGGI_INLINE void aggi_sort_body(agg_real *cols, size_t n) {
-    size_t top = 1, p, q, r, d, i;
-    while (top < n) top *= 2;
-    for (p = top / 2; p > 0; p /= 2) {
-        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
-            for (i = 0; i + d < n; i++)
-                if ((i & p) == r) aggi_compare_exchange(cols + i * AGGI_COLS, cols + (i + d) * AGGI_COLS);
-            if (q == p) break;
-        }
+
+#define AGGI_SORT_KERNEL(name, attribute, vec, vmin, vmax)                                                              \
+    attribute static void name(agg_real *cols, const aggi_compare *list, size_t count) {                                \
+        size_t i, l;                                                                                                    \
+        for (i = 0; i < count; i++) {                                                                                   \
+            agg_real *a = cols + list[i].low * AGGI_COLS, *b = cols + list[i].high * AGGI_COLS;                         \
+            for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                                           \
+                vec u, v, w;                                                                                            \
+                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
+                w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
+                w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
+            }                                                                                                           \
+        }                                                                                                               \
     }
-}
+#define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
+#define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
+#if defined(AGGI_X86)
+  #ifdef AGG_DOUBLE
+    #define AGGI_MIN128 __builtin_ia32_minpd
+    #define AGGI_MAX128 __builtin_ia32_maxpd
+    #define AGGI_MIN256 __builtin_ia32_minpd256
+    #define AGGI_MAX256 __builtin_ia32_maxpd256
+  #else
+    #define AGGI_MIN128 __builtin_ia32_minps
+    #define AGGI_MAX128 __builtin_ia32_maxps
+    #define AGGI_MIN256 __builtin_ia32_minps256
+    #define AGGI_MAX256 __builtin_ia32_maxps256
+  #endif
+typedef agg_real aggi_vec128 AGGI_VECTOR(16);
+typedef agg_real aggi_vec256 AGGI_VECTOR(32);
+  #ifdef __AVX__
+AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec256, AGGI_MIN256, AGGI_MAX256)
+  #else
+AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec128, AGGI_MIN128, AGGI_MAX128)
+  #endif
+  #ifdef AGGI_AVX2
+AGGI_SORT_KERNEL(aggi_sort_avx2, AGGI_AVX2, aggi_vec256, AGGI_MIN256, AGGI_MAX256)
+  #endif
+#else
+AGGI_SORT_KERNEL(aggi_sort_base, , agg_real, AGGI_LESS, AGGI_MORE)
+#endif
 
 /* Mean of the sorted values [from, to) of each column. */
 AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to, double *AGGI_RESTRICT mean) {
@@ -834,53 +979,77 @@ AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
     for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
 }
 
-/* Mean of the `keep` sorted values closest to the median. The window starts after those t whose distance m - s_t is more
-   than that of s_{t+keep}, the value that would replace it. Equal distances (tie != 0) are for the caller to settle by index. */
+/* Mean of the `keep` sorted values closest to the median: a window of that length holds one value of each class modulo keep.
+   In a class go up as long as the next value is closer. Equal distances (tie > 0) are for the caller to settle by index. */
 AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep, double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
-    double med[AGGI_COLS];
+    double med[AGGI_COLS], off[AGGI_COLS];
     const double share = 1.0 / (double)keep;
-    size_t i, l;
+    size_t i, j, l;
     for (l = 0; l < AGGI_COLS; l++) {
         const double a = (double)cols[(n - 1) / 2 * AGGI_COLS + l], b = (double)cols[n / 2 * AGGI_COLS + l], s = a + b;
         med[l] = s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
         mean[l] = tie[l] = 0;
     }
-    for (i = 0; i < n; i++) {
-        const int    has_next = i + keep < n, has_prev = i >= keep;
-        const double no_next = has_next ? 0 : aggi_infinity(), no_prev = has_prev ? 0 : aggi_infinity();
-        const agg_real *v = cols + i * AGGI_COLS;
-        const agg_real *next = has_next ? v + keep * AGGI_COLS : v, *prev = has_prev ? v - keep * AGGI_COLS : v;
-        for (l = 0; l < AGGI_COLS; l++) {
-            const double m = med[l], x = (double)v[l], below = m - x;
-            const double over = ((double)next[l] - m) + no_next, under = (m - (double)prev[l]) + no_prev;
-            const double in = below > over ? 0.0 : x - m, even = below == over ? 1.0 : 0.0;
-            mean[l] += under > x - m ? in : 0.0;
-            tie[l] += x != (double)next[l] ? even : 0.0;
+    for (i = 0; i < keep; i++) {
+        for (l = 0; l < AGGI_COLS; l++) off[l] = (double)cols[i * AGGI_COLS + l] - med[l];
+        for (j = i + keep; j < n; j += keep) {
+            for (l = 0; l < AGGI_COLS; l++) {
+                const double old = off[l], next = (double)cols[j * AGGI_COLS + l] - med[l];
+                const double even = -old == next ? 1.0 : 0.0;
+                tie[l] += old != next ? even : 0.0;
+                off[l] = -old > next ? next : old;
+            }
         }
+        for (l = 0; l < AGGI_COLS; l++) mean[l] += off[l];
     }
     for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
 }
 
-AGGI_INLINE void aggi_window_body(agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie) {
-    aggi_sort_body(cols, n);
+AGGI_INLINE void aggi_window_mean_body(int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie,
+                                       int *odd) { /* odd: some column needs another look */
+    size_t l;
+    int    any = 0;
+    (void)avx2;
     if (near) aggi_near_body(cols, n, keep, mean, tie);
     else      aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
+    for (l = 0; l < AGGI_COLS; l++) any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
+    *odd = any;
 }
+AGGI_CLONE(aggi_window_mean, (int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie, int *odd),
+           (avx2, cols, n, keep, near, mean, tie, odd))
+static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
 #ifdef AGGI_AVX2
-AGGI_AVX2 static void aggi_window_avx2(agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie) {
-    aggi_window_body(cols, n, keep, near, mean, tie);
+    if (c->avx2) { aggi_sort_avx2(cols, c->network, c->comparisons); return; }
+#endif
+    aggi_sort_base(cols, c->network, c->comparisons);
 }
-#endif
-static void aggi_window_columns(int avx2, agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie) {
-#ifdef AGGI_AVX2
-    if (avx2) { aggi_window_avx2(cols, n, keep, near, mean, tie); return; }
-#endif
+
+AGGI_INLINE void aggi_load_body(int avx2, const agg_real *const *rows, size_t n, size_t at, size_t width,
+                                agg_real *AGGI_RESTRICT cols, agg_real *AGGI_RESTRICT odd) {
+    size_t i, l;
     (void)avx2;
-    aggi_window_body(cols, n, keep, near, mean, tie);
+    for (i = 0; i < n; i++, cols += AGGI_COLS) {
+        const agg_real *AGGI_RESTRICT x = rows[i] + at;
+        if (width == AGGI_COLS) for (l = 0; l < AGGI_COLS; l++) { odd[l] += x[l]; cols[l] = x[l]; }
+        else for (l = 0; l < AGGI_COLS; l++) { cols[l] = l < width ? x[l] : 0; odd[l] += cols[l]; }
+    }
+}
+AGGI_CLONE(aggi_load, (int avx2, const agg_real *const *rows, size_t n, size_t at, size_t width, agg_real *cols, agg_real *odd),
+           (avx2, rows, n, at, width, cols, odd))
+
+/* The network for k_n, k_keep, k_near. Only the sum of a trimmed window counts, not its order; of a window around the median
+   the order of the ends and the median itself. */
+static void aggi_prepare_network(aggi_ctx *c) {
+    const size_t n = c->k_n, from = (n - c->k_keep) / 2, to = (n + c->k_keep) / 2;
+    uint32_t *group = c->group, *read = c->group + n;
+    size_t i;
+    for (i = 0; i < n; i++) group[i] = c->k_near ? (uint32_t)i : i < from ? 0 : i < to ? 1 : 2;
+    c->comparisons = aggi_network(n, c->network);
+    c->comparisons = aggi_prune(c->network, c->comparisons, group, read, n);
 }
 
 /* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow, count[i]++ for every
-   row inside the window. The values are scaled by 1/8 if their sum overflows; only double builds can meet that. */
+   row inside the window. The values are scaled down if their sum overflows; only double builds can meet that. */
 static double aggi_window_scalar(const aggi_ctx *c, size_t at, aggi_item *item, uint64_t *count) {
     const size_t n = c->k_n, keep = c->k_keep, from = c->k_near ? 0 : (n - keep) / 2;
     aggi_item *tmp = item + n;
@@ -894,7 +1063,7 @@ static double aggi_window_scalar(const aggi_ctx *c, size_t at, aggi_item *item, 
         aggi_sort(item, tmp, n);
     }
     for (i = from; count && i < from + keep; i++) count[item[i].index]++;
-    for (scale = 1;; scale = 0.125) {
+    for (scale = 1;; scale = aggi_pow2(-3 - aggi_exponent((double)keep))) {
         base = (double)c->k_rows[item[from].index][at] * scale;
         for (i = from + 1, sum = 0; i < from + keep; i++) sum += (double)c->k_rows[item[i].index][at] * scale - base;
         base += sum / (double)keep;
@@ -910,31 +1079,33 @@ static void aggi_window_job(void *arg, size_t s) {
     aggi_item *item = c->col_item + s * c->desc->n * 2;
     uint64_t  *count = c->report.weight ? c->count + s * c->desc->n : NULL;
     double     mean[AGGI_COLS], tie[AGGI_COLS] = { 0 };
-    agg_real   odd[AGGI_COLS] = { 0 };
+    agg_real   odd[AGGI_COLS] = { 0 }; /* sums: not finite from the first NaN or Inf on */
     size_t     at, i, l, width;
+    int        look;
     for (i = 0; count && i < n; i++) count[i] = 0;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_COLS ? end - at : AGGI_COLS;
-        for (i = 0; i < n; i++) {
-            agg_real *to = cols + i * AGGI_COLS;
-            memcpy(to, c->k_rows[i] + at, width * sizeof *to);
-            for (l = width; l < AGGI_COLS; l++) to[l] = 0;
-            for (l = 0; l < AGGI_COLS; l++) odd[l] += to[l] * 0; /* NaN from the first NaN or Inf on */
-        }
-        aggi_window_columns(c->avx2, cols, n, c->k_keep, c->k_near, mean, tie);
-        for (l = 0; l < width; l++) {
+        aggi_load(c->avx2, c->k_rows, n, at, width, cols, odd);
+        aggi_sort_columns(c, cols);
+        aggi_window_mean(c->avx2, cols, n, c->k_keep, c->k_near, mean, tie, &look);
+        for (l = 0; (look || count) && l < width; l++) {
+            const int special = tie[l] > 0 || !aggi_finite(mean[l]);
+            double exact;
             if (!aggi_finite(mean[l]) && !c->checked) { c->slice_bad[s] = 1; return; }
-            if (count || tie[l] > 0 || !aggi_finite(mean[l])) mean[l] = aggi_window_scalar(c, at + l, item, count);
-            c->k_out[at + l] = (agg_real)mean[l];
+            if (!count && !special) continue;
+            exact = aggi_window_scalar(c, at + l, item, count);
+            if (special) mean[l] = exact;
         }
+        for (l = 0; l < width; l++) c->k_out[at + l] = (agg_real)mean[l];
     }
-    for (l = 0; l < AGGI_COLS; l++) if (!(odd[l] == 0)) c->slice_bad[s] = 1;
+    for (l = 0; l < AGGI_COLS; l++) if (!aggi_finite((double)odd[l]) && !c->checked) c->slice_bad[s] = 1;
 }
 
 /* weight: of rows as wide as k_rows; only filled if the report wants weights */
 static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_t keep, int near, agg_real *out, double *weight) {
     size_t i, s;
     c->k_rows = rows; c->k_n = n; c->k_keep = keep; c->k_near = near; c->k_out = out;
+    aggi_prepare_network(c);
     aggi_run(c, aggi_window_job);
     if (aggi_any_bad(c)) return AGGI_SUSPECT;
     for (i = 0; c->report.weight && weight && i < n; i++) {
@@ -969,8 +1140,13 @@ static size_t aggi_best_ball(aggi_ctx *c, size_t count, double *radius) {
     size_t i, best = 0;
     *radius = aggi_infinity();
     for (i = 0; i < c->n; i++) {
+        const double *row = c->pair + i * c->n;
+        size_t closer = 0, j;
+        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
+        if (closer < count) continue; /* no smaller ball here: spare the sort */
         aggi_by_distance(c, i);
-        if (c->item[count - 1].key < *radius) { *radius = c->item[count - 1].key; best = i; }
+        *radius = c->item[count - 1].key;
+        best = i;
     }
     aggi_by_distance(c, best);
     return best;
@@ -1099,11 +1275,10 @@ static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) { /* disjoi
 }
 
 /* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One stack frame per branch, at
-   most f deep. In: s = start; out: s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
-static int aggi_cover(aggi_ctx *c, aggi_cover_state *s) {
+   most f deep. In: s = start, c->degree and edges belong to it; out: s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
+static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
     const size_t words = AGGI_WORDS(c->n), frame = 2 * words + 1, budget = aggi_budget(c->desc);
-    size_t depth = 0, edges, widest = 0;
-    edges = aggi_degrees(c, s->open);
+    size_t depth = 0, widest = 0;
     for (;;) {
         int alive;
         if (c->report.nodes >= budget) return -1;
@@ -1137,22 +1312,26 @@ static void aggi_far_graph(aggi_ctx *c, double r) {
     size_t i, j, w;
     for (i = 0; i < n; i++) {
         const double *row = c->pair + i * n;
+        c->full_degree[i] = 0;
         for (w = 0; w < words; w++) {
             const size_t end = n - w * 64 < 64 ? n - w * 64 : 64;
             uint64_t far_ones = 0;
             for (j = 0; j < end; j++) far_ones |= (uint64_t)(row[w * 64 + j] > r) << j;
             c->graph[i * words + w] = far_ones;
+            c->full_degree[i] += aggi_popcount(far_ones);
         }
     }
 }
 
-static aggi_cover_state aggi_cover_start(aggi_ctx *c) { /* every row open, nothing covered, f to spend */
+static aggi_cover_state aggi_cover_start(aggi_ctx *c, size_t *edges) { /* every row open, nothing covered, f to spend */
     const size_t words = AGGI_WORDS(c->n);
     aggi_cover_state s;
-    size_t w;
+    size_t w, sum = 0;
     s.open = c->bits + 2 * words; s.cover = c->bits + 3 * words; s.k = c->f;
     for (w = 0; w < words; w++) { s.open[w] = ~(uint64_t)0; s.cover[w] = 0; }
     if (c->n % 64) s.open[words - 1] = ((uint64_t)1 << c->n % 64) - 1;
+    for (w = 0; w < c->n; w++) sum += c->degree[w] = c->full_degree[w];
+    *edges = sum / 2;
     return s;
 }
 
@@ -1165,8 +1344,8 @@ static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
     memset(fixed, 0, words * sizeof *fixed);
     for (i = 0; i < c->n && count < keep; i++) {
         if (kept[i / 64] >> i % 64 & 1) {
-            aggi_cover_state s = aggi_cover_start(c);
-            size_t edges = aggi_degrees(c, s.open);
+            size_t edges;
+            aggi_cover_state s = aggi_cover_start(c, &edges);
             int    found = 1;
             fixed[i / 64] |= (uint64_t)1 << i % 64;
             for (w = 0; w < words && found; w++) {
@@ -1176,7 +1355,7 @@ static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
                     found = !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
                 }
             }
-            found = found ? aggi_cover(c, &s) : 0;
+            found = found ? aggi_cover(c, &s, edges) : 0;
             if (found < 0) return 0;
             if (found) memcpy(kept, s.cover, words * sizeof *kept);
             else { fixed[i / 64] &= ~((uint64_t)1 << i % 64); continue; }
@@ -1220,10 +1399,11 @@ static int aggi_mda(aggi_ctx *c) {
     for (lo = 0, hi = count; lo < hi;) {
         const size_t mid = lo + (hi - lo) / 2;
         aggi_cover_state s;
-        int found;
+        size_t edges;
+        int    found;
         aggi_far_graph(c, c->item[mid].key);
-        s = aggi_cover_start(c);
-        found = aggi_cover(c, &s);
+        s = aggi_cover_start(c, &edges);
+        found = aggi_cover(c, &s, edges);
         if (found < 0) { status = AGG_INEXACT; break; }
         if (found) { hi = mid; most = c->item[mid].key; memcpy(kept, s.cover, words * sizeof *kept); }
         else lo = mid + 1;
@@ -1236,7 +1416,8 @@ static int aggi_mda(aggi_ctx *c) {
         if (in) c->degree[count++] = i;
     }
     c->total = (double)keep;
-    c->report.diameter = aggi_min(aggi_pair_length(c, aggi_diameter(c, c->degree, keep)) / AGGI_UNIT, DBL_MAX);
+    most = aggi_pair_root(c, aggi_diameter(c, c->degree, keep));
+    c->report.diameter = aggi_min(most * most, DBL_MAX);
     return status;
 }
 
@@ -1256,9 +1437,9 @@ static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const si
         for (j = 0; j < neighbours; j++) sum += c->item[j].key;
         return sum;
     }
-    most = c->item[neighbours - 1].key; /* plain distances too large or small to square: compare roots instead */
-    for (j = 0; j < neighbours && most > 0; j++) sum += c->item[j].key / most * (c->item[j].key / most);
-    return most * (1.0 / 4294967296.0) * aggi_sqrt(sum);
+    most = c->item[neighbours - 1].key; /* the root of the score, then */
+    for (j = 0; j < neighbours && most > 0; j++) sum += aggi_pair_square(c, c->item[j].key, most);
+    return most * aggi_sqrt(aggi_sqrt(sum));
 }
 
 static size_t aggi_neighbours(const aggi_ctx *c, size_t candidates) { /* candidates - f - 1, classic - f - 2 */
@@ -1277,7 +1458,7 @@ static int aggi_krum(aggi_ctx *c, size_t q) {
     return AGG_OK;
 }
 
-/* GM. The median lies in the affine hull of the rows, so everything but the result can be had from their squared distances m:
+/* GM. The median lies in the affine hull of the rows, so all but the result can be had from their squared distances m:
    for z = sum_i w_i x_i with sum w = 1,  d_j^2 = ||z - x_j||^2 = sum_i w_i m_ij - 1/2 sum_ik w_i w_k m_ik. */
 static double aggi_gm_value(const double *m, size_t n, const double *w, double *d) { /* d = distances; returns their sum */
     double half = 0, value = 0;
@@ -1292,87 +1473,126 @@ static double aggi_gm_value(const double *m, size_t n, const double *w, double *
     return value;
 }
 
-/* K v, K_ij = (x_i - z).(x_j - z) = (d_i^2 + d_j^2 - m_ij) / 2; returns v.K v, the squared length of sum_i v_i (x_i - z) */
-static double aggi_gm_gram(const double *m, size_t n, const double *d, const double *v, double *kv) {
-    double sum = 0, moment = 0, dot = 0;
+/* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no direction: zeros. */
+static void aggi_gm_cosines(const double *m, size_t n, const double *d, double *cosine) {
     size_t i, j;
-    for (j = 0; j < n; j++) { sum += v[j]; moment += v[j] * d[j] * d[j]; }
     for (i = 0; i < n; i++) {
-        double q = 0;
-        for (j = 0; j < n; j++) q += m[i * n + j] * v[j];
-        kv[i] = 0.5 * (d[i] * d[i] * sum + moment - q);
-        dot += v[i] * kv[i];
+        for (j = 0; j < n; j++) {
+            const double v = d[i] > 0 && d[j] > 0 ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2 : 0;
+            cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
+        }
+    }
+}
+
+static double aggi_gm_apply(const double *cosine, size_t n, const double *a, double *out) { /* out = C a; returns a.C a */
+    double dot = 0;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        double sum = 0;
+        for (j = 0; j < n; j++) sum += cosine[i * n + j] * a[j];
+        out[i] = sum;
+        dot += a[i] * sum;
     }
     return dot;
 }
 
-/* The gradient is -r, r = sum_j (x_j - z)/d_j. Rows (almost) at z have no direction of their own: each may cancel a length
-   of 1 of r. Sets pull_j = 1/d_j (0 for those) and returns what is left of ||r||, over n. */
-static double aggi_gm_residual(const double *m, size_t n, const double *d, double value, double gap, double *pull, double *kv) {
-    const double close = gap / 16 * value / (double)n;
-    double at = 0, r;
-    size_t j;
-    for (j = 0; j < n; j++) { pull[j] = d[j] > close ? 1 / d[j] : 0; at += d[j] > close ? 0 : 1; }
-    r = aggi_sqrt(aggi_gm_gram(m, n, d, pull, kv));
-    return aggi_max(0, r - at) / (double)n;
+/* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is -r. That costs twice its
+   distance in the bound; so the closest are taken, as far as gap/8 of the value reaches. */
+static double aggi_gm_close(double gap, const double *d, size_t n, double value) {
+    double close = 0, spent = 0;
+    size_t i;
+    for (;;) {
+        double next = aggi_infinity(), count = 0;
+        for (i = 0; i < n; i++) if (d[i] > close && d[i] < next) next = d[i];
+        for (i = 0; i < n; i++) count += d[i] > close && d[i] <= next;
+        spent += count * next;
+        if (!(spent <= gap / 8 * value)) return close;
+        close = next;
+    }
 }
 
-/* Newton's direction: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, p = sum_i p_i (x_i - z). */
-static int aggi_gm_newton(const double *m, size_t n, const double *d, const double *pull, double *p, double *tmp) {
-    double *r = tmp, *kr = tmp + n, *s = tmp + 2 * n, *ks = tmp + 3 * n, rr, first, sum = 0;
+static double aggi_gm_residual(const double *cosine, size_t n, const double *d, double close, double *a, double *tmp) {
+    double at = 0;
+    size_t j;
+    for (j = 0; j < n; j++) { a[j] = d[j] > close ? 1 : 0; at += 1 - a[j]; }
+    return aggi_max(0, aggi_sqrt(aggi_gm_apply(cosine, n, a, tmp)) - at) / (double)n;
+}
+
+/* Newton's step: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, with p = sum_j p_j u_j. Turns p into weights:
+   step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns 0 if there is no such step. */
+static int aggi_gm_newton(const double *cosine, size_t n, const double *d, double *step, double *tmp) {
+    double *p = step, *r = tmp, *cr = tmp + n, *s = tmp + 2 * n, *cs = tmp + 3 * n, rr, first, sum = 0;
     size_t i, t;
-    for (i = 0; i < n; i++) { sum += pull[i]; p[i] = 0; r[i] = s[i] = pull[i]; }
-    rr = first = aggi_gm_gram(m, n, d, r, kr);
-    memcpy(ks, kr, n * sizeof *ks);
-    for (t = 0; t < 40 && rr > 1e-12 * first; t++) {
-        double shs = 0, step, next;
-        for (i = 0; i < n; i++) shs += (sum * s[i] - ks[i] * pull[i] * pull[i] * pull[i]) * ks[i];
+    for (i = 0; i < n; i++) { sum += d[i] > 0 ? 1 / d[i] : 0; p[i] = 0; r[i] = s[i] = d[i] > 0; }
+    rr = first = aggi_gm_apply(cosine, n, r, cr);
+    memcpy(cs, cr, n * sizeof *cs);
+    for (t = 0; t < 40 && rr > 1e-14 * first; t++) {
+        double shs = 0, by, next;
+        for (i = 0; i < n; i++) shs += (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0)) * cs[i];
         if (!(shs > 0)) break;
-        step = rr / shs;
+        by = rr / shs;
         for (i = 0; i < n; i++) {
-            p[i] += step * s[i];
-            r[i] -= step * (sum * s[i] - ks[i] * pull[i] * pull[i] * pull[i]);
+            p[i] += by * s[i];
+            r[i] -= by * (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0));
         }
-        next = aggi_gm_gram(m, n, d, r, kr);
-        for (i = 0; i < n; i++) { s[i] = r[i] + next / rr * s[i]; ks[i] = kr[i] + next / rr * ks[i]; }
+        next = aggi_gm_apply(cosine, n, r, cr);
+        for (i = 0; i < n; i++) { s[i] = r[i] + next / rr * s[i]; cs[i] = cr[i] + next / rr * cs[i]; }
         rr = next;
     }
+    for (i = 0; i < n; i++) step[i] = d[i] > 0 ? p[i] / d[i] : 0;
     return t > 0;
 }
 
-static void aggi_gm_weiszfeld(size_t n, const double *pull, double *w) { /* z = sum_j x_j/d_j / sum_j 1/d_j */
+static void aggi_gm_move(size_t n, const double *w, const double *step, double by, double *to) { /* to = w of z + by p */
     double sum = 0;
     size_t i;
-    for (i = 0; i < n; i++) sum += pull[i];
-    for (i = 0; i < n; i++) w[i] = pull[i] / sum;
+    for (i = 0; i < n; i++) sum += step[i];
+    for (i = 0; i < n; i++) to[i] = w[i] * (1 - by * sum) + by * step[i];
 }
 
-/* Minimise over w; vec: 10 n numbers, the first n are w. */
-static void aggi_gm_solve(const double *m, size_t n, double gap, double *vec) {
-    double *w = vec, *d = vec + n, *pull = vec + 2 * n, *p = vec + 3 * n, *try_w = vec + 4 * n, *try_d = vec + 5 * n;
-    double *tmp = vec + 6 * n, value = 0, r, at = 0, sum;
+static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) { /* z = sum_j x_j/d_j / sum_j 1/d_j */
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += d[i] > 0 ? 1 / d[i] : 0;
+    for (i = 0; i < n; i++) w[i] = d[i] > 0 ? 1 / d[i] / sum : 0;
+}
+
+/* Minimise over w, on distances alone; vec: 10 n numbers, the first n are w. */
+static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap, double *vec) {
+    double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n, *tmp = vec + 5 * n;
+    double value = 0, r, at = 0, sum;
     size_t i, j, best = 0, t, h;
     for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
         for (j = 0, sum = 0; j < n; j++) sum += aggi_sqrt(m[i * n + j]);
         if (!i || sum < value) { value = sum; best = i; }
     }
     for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); at += d[j] > 0 ? 0 : 1; }
-    if (aggi_gm_residual(m, n, d, value, gap, pull, tmp) <= gap / 16) return;
-    r = aggi_sqrt(aggi_gm_gram(m, n, d, pull, tmp));
-    aggi_gm_weiszfeld(n, pull, w); /* Vardi and Zhang: leave the row only as far as the others outweigh it */
-    for (j = 0; j < n; j++) w[j] *= 1 - aggi_min(1, at / r);
-    w[best] += aggi_min(1, at / r);
-    value = aggi_gm_value(m, n, w, d);
-    for (t = 0; t < 500 && aggi_gm_residual(m, n, d, value, gap, pull, tmp) > gap / 16; t++) {
-        double step = aggi_gm_newton(m, n, d, pull, p, tmp) ? 1 : 0, try_value = value;
-        for (i = 0, sum = 0; i < n; i++) sum += p[i];
-        for (h = 0; h < 12 && step > 0; h++, step *= 0.5) {
-            for (i = 0; i < n; i++) try_w[i] = w[i] * (1 - step * sum) + step * p[i];
+    aggi_gm_cosines(m, n, d, cosine);
+    if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
+    r = aggi_sqrt(aggi_gm_apply(cosine, n, step, tmp));
+    aggi_gm_weiszfeld(n, d, step); /* leave the row towards the mean of the others; by how much, the value decides: */
+    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64; h++, at *= 2) { /* from Vardi and Zhang's step upwards */
+        double try_value;
+        for (j = 0; j < n; j++) try_w[j] = at * step[j];
+        try_w[best] += 1 - at;
+        try_value = aggi_gm_value(m, n, try_w, try_d);
+        if (h && !(try_value < value)) continue;
+        value = try_value;
+        memcpy(w, try_w, n * sizeof *w);
+        memcpy(d, try_d, n * sizeof *d);
+    }
+    for (t = 0; t < 500; t++) {
+        double by, try_value = value;
+        aggi_gm_cosines(m, n, d, cosine);
+        if (aggi_gm_residual(cosine, n, d, aggi_gm_close(gap, d, n, value), step, tmp) <= gap / 16) break;
+        by = aggi_gm_newton(cosine, n, d, step, tmp) ? 1 : 0;
+        for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
+            aggi_gm_move(n, w, step, by, try_w);
             try_value = aggi_gm_value(m, n, try_w, try_d);
             if (try_value < value) break;
         }
         if (!(try_value < value)) {
-            aggi_gm_weiszfeld(n, pull, try_w);
+            aggi_gm_weiszfeld(n, d, try_w);
             try_value = aggi_gm_value(m, n, try_w, try_d);
             if (!(try_value < value)) break; /* no step gains anything: rounding */
         }
@@ -1380,8 +1600,6 @@ static void aggi_gm_solve(const double *m, size_t n, double gap, double *vec) {
         memcpy(w, try_w, n * sizeof *w);
         memcpy(d, try_d, n * sizeof *d);
     }
-    aggi_gm_weiszfeld(n, pull, try_w); /* the same point with weights that are all positive */
-    if (aggi_gm_value(m, n, try_w, try_d) <= value) memcpy(w, try_w, n * sizeof *w);
 }
 
 /* (s_i (x_i - c)).(s_j (x_j - c)) */
@@ -1400,121 +1618,236 @@ static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, 
    (pull_i < 1): their direction is all that matters, and their squares would drown the others. */
 static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
     const size_t n = c->n;
-    const double unit = aggi_pair_length(c, radius);
+    const double unit = aggi_pair_root(c, radius);
     size_t i, j;
     for (i = 0; i < n; i++) {
-        const double away = aggi_pair_length(c, c->pair[center * n + i]) / unit;
-        pull[i] = away > AGGI_FAR ? AGGI_FAR / away : 1;
+        const double away = aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit);
+        pull[i] = away > 1e280 ? 0 : away > AGGI_FAR ? AGGI_FAR / away : 1; /* 0: beyond all weights, left at the centre */
     }
     for (i = 0; i < n; i++) {
         for (j = 0; j < n; j++) {
-            const double v = c->pair[i * n + j], a = aggi_pair_length(c, c->pair[center * n + i]) / unit * pull[i],
-                         b = aggi_pair_length(c, c->pair[center * n + j]) / unit * pull[j];
-            if (pull[i] < 1 || pull[j] < 1) {
-                const double scale = AGGI_UNIT / unit;
-                if (j > i) c->mat[i * n + j] = aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] * scale, pull[j] * scale));
-                else c->mat[i * n + j] = j == i ? 0 : c->mat[j * n + i];
-            } else c->mat[i * n + j] = c->wide ? v / radius * (v / radius) : v / radius;
+            const double a = pull[i] > 0 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit) * pull[i] : 0,
+                         b = pull[j] > 0 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + j]), unit) * pull[j] : 0;
+            double v = aggi_pair_square(c, c->pair[i * n + j], radius);
+            if (pull[i] < 1 || pull[j] < 1)
+                v = j < i ? c->mat[j * n + i] : j == i ? 0
+                  : aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] / unit / unit, pull[j] / unit / unit));
+            c->mat[i * n + j] = v;
         }
     }
 }
 
-/* The proof, in the space of the rows. Pass 1: z, the distances to z and to z as rounded. Pass 2: r = sum of unit vectors.
-   Any y with |y_i| <= 1 and sum y = 0 gives the lower bound sum_i y_i.(x_i - z) on the least value; here y_i = u_i - r/n,
-   shrunk by 1 + |r|/n, with rows closer than `close` free to cancel r. */
+/* The proof, in the space of the rows. Pass 1: z and the distances to it. Pass 2: r = sum of unit vectors.
+   Any y with |y_i| <= 1 and sum y = 0 gives the lower bound sum_i y_i.(x_i - z) on the least value. Rows close to z take what
+   they can of -r; the others y_i = u_i - rest/m, rest being what is left of r and m their number, all shrunk by the longest.
+   That is at most 1 + |rest|/m; if this is not good enough pass 3 gets u_i.r and so the true lengths. */
+AGGI_INLINE void aggi_gm_square_body(int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum) {
+    const double scale = 1 / unit; /* a power of two: exact */
+    double lane[8] = { 0 };
+    size_t k, l;
+    (void)avx2;
+    for (k = 0; k + 8 <= width; k += 8)
+        for (l = 0; l < 8; l++) { const double t = (double)x[k + l] * scale - z[k + l] * scale; lane[l] += t * t; }
+    for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] * scale - z[k + l] * scale; lane[l] += t * t; }
+    *sum += aggi_sum8(lane); /* ||(x - z) / unit||^2 */
+}
+AGGI_CLONE(aggi_gm_square, (int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum),
+           (avx2, x, z, width, unit, sum))
+AGGI_INLINE void aggi_gm_direction_body(int avx2, const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT z, size_t width,
+                                        double unit, double u, double *AGGI_RESTRICT r) { /* r += u (x - z) / unit */
+    const double scale = 1 / unit;
+    size_t k;
+    (void)avx2;
+    for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
+}
+AGGI_CLONE(aggi_gm_direction, (int avx2, const agg_real *x, const double *z, size_t width, double unit, double u, double *r),
+           (avx2, x, z, width, unit, u, r))
+static void aggi_gm_point(const aggi_ctx *c, size_t at, size_t width, double *z) {
+    size_t k;
+    aggi_combine_columns(c->avx2, c->x, c->weight, c->n, c->total, at, width, z);
+    for (k = 0; k < width; k++)
+        if (!aggi_finite(z[k]) && c->checked) z[k] = aggi_combine_giants(c->x, c->weight, c->n, c->total, at + k);
+}
 static void aggi_gm_pass1(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * 2 * n, z[AGGI_BLOCK];
+    double *sum = c->part + s * n, z[AGGI_BLOCK];
     size_t at, width, i, k;
-    for (i = 0; i < 2 * n; i++) sum[i] = 0;
+    for (i = 0; i < n; i++) sum[i] = 0;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_combine_columns(c->avx2, c->x, c->weight, n, c->total, at, width, z);
-        for (k = 0; k < width; k++) {
-            if (!aggi_finite(z[k]) && c->checked) z[k] = aggi_combine_giants(c->x, c->weight, n, c->total, at + k);
-            c->stage[at + k] = (agg_real)z[k];
-        }
-        for (i = 0; i < n; i++) {
-            const double scale = c->length[i];
-            double exact[8] = { 0 }, rounded[8] = { 0 };
-            for (k = 0; k < width; k++) {
-                const double x = (double)c->x[i][at + k] * scale, u = x - z[k] * scale, v = x - (double)c->stage[at + k] * scale;
-                exact[k % 8] += u * u;
-                rounded[k % 8] += v * v;
-            }
-            for (k = 0; k < 8; k++) { sum[i] += exact[k]; sum[n + i] += rounded[k]; }
-        }
+        aggi_gm_point(c, at, width, z);
+        for (k = 0; k < width; k++) c->stage[at + k] = (agg_real)z[k];
+        for (i = 0; i < n; i++) aggi_gm_square(c->avx2, c->x[i] + at, z, width, c->length[i], &sum[i]);
     }
 }
-static void aggi_gm_pass2(void *arg, size_t s) { /* k_weight: 1 / distance, scaled; 0 for rows at z */
+static void aggi_gm_residual_block(const aggi_ctx *c, size_t at, size_t width, double *z, double *r) {
+    size_t i, k;
+    aggi_gm_point(c, at, width, z);
+    for (k = 0; k < width; k++) r[k] = 0;
+    for (i = 0; i < c->n; i++) aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
+}
+static void aggi_gm_pass2(void *arg, size_t s) { /* k_weight: 1 / distance, in units of length_i; 0 for rows close to z */
     aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    const size_t end = aggi_slice_begin(c, s + 1);
     double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
+    size_t at, width, k;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_combine_columns(c->avx2, c->x, c->weight, n, c->total, at, width, z);
-        for (k = 0; k < width; k++) {
-            if (!aggi_finite(z[k])) z[k] = aggi_combine_giants(c->x, c->weight, n, c->total, at + k);
-            r[k] = 0;
-        }
-        for (i = 0; i < n; i++) {
-            const double scale = c->length[i], u = c->k_weight[i];
-            for (k = 0; k < width; k++) r[k] += ((double)c->x[i][at + k] * scale - z[k] * scale) * u;
-        }
+        aggi_gm_residual_block(c, at, width, z, r);
         for (k = 0; k < width; k++) total += r[k] * r[k];
     }
     c->part[s] = total;
 }
-static int aggi_gm_prove(aggi_ctx *c, size_t center) {
-    const size_t n = c->n;
-    const double gap = aggi_gap(c->desc);
-    double *d = c->vec, *inverse = c->vec + n, value = 0, least = 0, sum = 0, close, at = 0, r = 0;
+static void aggi_gm_pass3(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    double *dot = c->part + s * n, z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, i, k;
+    for (i = 0; i < n; i++) dot[i] = 0;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
+        aggi_gm_residual_block(c, at, width, z, r);
+        for (i = 0; i < n; i++) {
+            const double scale = 1 / c->length[i];
+            for (k = 0; k < width; k++) dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
+        }
+    }
+}
+
+/* The bound with the true lengths of y; rest = kappa r. */
+static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *inverse, double close, double r, double kappa, double m) {
+    double least = 0, longest = 1;
     size_t i, s;
-    for (i = 0; i < n; i++) /* a power of two near 1/distance, so that squares fit */
-        c->length[i] = aggi_unit_scale(aggi_pair_length(c, c->pair[center * n + i]) / AGGI_UNIT);
+    aggi_run(c, aggi_gm_pass3);
+    for (i = 0; i < c->n; i++) {
+        double dot = 0;
+        for (s = 0; s < c->slices; s++) dot += c->part[s * c->n + i];
+        dot *= inverse[i] * kappa / m; /* u_i.rest/m */
+        least += d[i] > close ? d[i] * (1 - dot) : -d[i];
+        if (d[i] > close) longest = aggi_max(longest, aggi_sqrt(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
+    }
+    return least / longest;
+}
+
+/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. */
+static int aggi_gm_prove(aggi_ctx *c, double unit, double *d, double *inverse) {
+    const size_t n = c->n;
+    const double goal = aggi_gap(c->desc);
+    double least = 0, sum = 0, close, m = 0, r = 0, kappa;
+    size_t i, s;
     aggi_run(c, aggi_gm_pass1);
     for (i = 0; i < n; i++) {
-        double exact = 0, rounded = 0;
-        for (s = 0; s < c->slices; s++) { exact += c->part[s * 2 * n + i]; rounded += c->part[s * 2 * n + n + i]; }
-        if (!aggi_finite(exact) && !c->checked) return AGGI_SUSPECT;
-        inverse[i] = aggi_sqrt(exact);
-        d[i] = inverse[i] * AGGI_UNIT / c->length[i];
+        double square = 0;
+        for (s = 0; s < c->slices; s++) square += c->part[s * n + i];
+        if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
+        inverse[i] = aggi_sqrt(square);
+        d[i] = inverse[i] * aggi_min(aggi_ratio(aggi_sqrt(c->length[i]), unit), 1e290);
         sum += d[i];
-        value += aggi_sqrt(rounded) * AGGI_UNIT / c->length[i];
     }
-    close = gap / 16 * sum / (double)n;
+    c->report.gap = 0;
+    if (!(sum > 0)) return AGG_OK;
+    close = aggi_gm_close(goal, d, n, sum);
     for (i = 0; i < n; i++) {
         least += d[i] > close ? d[i] : -d[i];
-        at += d[i] > close ? 0 : 1;
+        m += d[i] > close ? 1 : 0;
         inverse[i] = d[i] > close ? 1 / inverse[i] : 0;
     }
     c->k_weight = inverse;
     aggi_run(c, aggi_gm_pass2);
     for (s = 0; s < c->slices; s++) r += c->part[s];
-    r = aggi_max(0, aggi_sqrt(r) - at) / (double)n;
-    least = (least - r * sum) / (1 + r);
-    c->report.gap = value <= 0 ? 0 : least > 0 ? aggi_max(0, value / least - 1) : aggi_infinity();
-    return c->report.gap <= gap ? AGG_OK : AGG_INEXACT;
+    r = aggi_sqrt(r);
+    kappa = r > (double)n - m ? 1 - ((double)n - m) / r : 0;
+    least = (least - kappa * r / m * sum) / (1 + kappa * r / m);
+    if (!(sum <= least * (1 + goal))) least = aggi_max(least, aggi_gm_sharp_bound(c, d, inverse, close, r, kappa, m));
+    c->report.gap = least > 0 ? aggi_max(0, sum / least - 1) : aggi_infinity();
+    return AGG_OK;
+}
+
+/* Rounding in m was too coarse, as with rows almost on a line: the angles once more, now from (x_i - z).(x_j - z) itself. */
+static void aggi_gm_angles_job(void *arg, size_t s) {
+    aggi_ctx *c = (aggi_ctx *)arg;
+    const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
+    double *sum = c->part + s * pairs, z[AGGI_BLOCK];
+    size_t at, width, i, j, k, p;
+    for (p = 0; p < pairs; p++) sum[p] = 0;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
+        aggi_gm_point(c, at, width, z);
+        for (i = 0, p = 0; i < n; i++) {
+            for (j = i + 1; j < n; j++, p++) {
+                const double si = 1 / c->length[i], sj = 1 / c->length[j];
+                double lane[8] = { 0 };
+                for (k = 0; k < width; k++)
+                    lane[k % 8] += ((double)c->x[i][at + k] * si - z[k] * si) * ((double)c->x[j][at + k] * sj - z[k] * sj);
+                sum[p] += aggi_sum8(lane);
+            }
+        }
+    }
+}
+static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *cosine) {
+    const size_t n = c->n, pairs = n * (n - 1) / 2;
+    size_t i, j, p, s;
+    aggi_run(c, aggi_gm_angles_job);
+    for (i = 0, p = 0; i < n; i++) {
+        const double ui = d[i] / aggi_ratio(aggi_sqrt(c->length[i]), unit); /* distance of row i in its own unit */
+        cosine[i * n + i] = d[i] > 0;
+        for (j = i + 1; j < n; j++, p++) {
+            const double uj = d[j] / aggi_ratio(aggi_sqrt(c->length[j]), unit);
+            double dot = 0;
+            for (s = 0; s < c->slices; s++) dot += c->part[s * pairs + p];
+            cosine[i * n + j] = cosine[j * n + i] = ui > 0 && uj > 0 ? aggi_max(-1, aggi_min(dot / ui / uj, 1)) : 0;
+        }
+    }
+}
+
+static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) { /* a few Newton steps with exact angles and distances */
+    const size_t n = c->n;
+    double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n, best = c->report.gap, by = 1;
+    size_t t;
+    int    status = AGG_OK;
+    memcpy(best_w, c->weight, n * sizeof *best_w);
+    for (t = 0; t < 16 && status == AGG_OK && best > goal && by > 0.01; t++) {
+        if (by >= 1) {
+            aggi_gm_angles(c, unit, d, c->mat2);
+            if (!aggi_gm_newton(c->mat2, n, d, step, tmp)) break;
+        }
+        aggi_gm_move(n, best_w, step, by, c->weight);
+        status = aggi_gm_prove(c, unit, d, tmp);
+        if (c->report.gap < best) { best = c->report.gap; memcpy(best_w, c->weight, n * sizeof *best_w); by = 1; }
+        else by /= 4;
+    }
+    memcpy(c->weight, best_w, n * sizeof *best_w);
+    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c, unit, d, tmp) : status;
 }
 
 static int aggi_gm(aggi_ctx *c) {
     const size_t n = c->n;
-    double radius, *w = c->vec, *pull = c->back;
+    const double goal = aggi_gap(c->desc);
+    double radius, unit, *w = c->vec, *pull = c->back;
     size_t i, center;
-    const int status = aggi_pairs(c);
+    int    status = aggi_pairs(c);
     if (status) return status;
     center = aggi_best_ball(c, n / 2 + 1, &radius);
-    for (i = 0; i < n; i++) { w[i] = i == center; pull[i] = 1; }
+    unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
+    for (i = 0; i < n; i++) {
+        const double root = aggi_pair_root(c, c->pair[center * n + i]);
+        c->length[i] = aggi_near_power(root > 0 ? root : unit); /* a unit for row i, so that its squares fit */
+        w[i] = i == center;
+        pull[i] = 1;
+    }
     if (radius > 0) { /* else a majority coincides, and is the median */
         aggi_gm_matrix(c, center, radius, pull);
-        aggi_gm_solve(c->mat, n, aggi_gap(c->desc), c->vec);
+        aggi_gm_solve(c->mat, c->mat2, n, goal, c->vec);
     }
-    for (i = 0; i < n; i++) c->weight[i] = w[i] * pull[i];
-    for (i = 0; i < n; i++) c->weight[center] += w[i] * (1 - pull[i]);
-    for (i = 0, c->total = 0; i < n; i++) c->total += c->weight[i];
-    return aggi_gm_prove(c, center); /* writes the stage as well */
+    for (i = 0, c->total = 0; i < n; i++) c->total += w[i];
+    for (i = 0; i < n; i++) c->weight[i] = w[i] / c->total * pull[i];
+    for (i = 0; i < n; i++) c->weight[center] += w[i] / c->total * (1 - pull[i]);
+    c->total = 1;
+    status = aggi_gm_prove(c, unit, c->vec + n, c->vec + 3 * n);
+    for (i = 0; i < n; i++) if (!(pull[i] > 0)) c->report.gap = 0; /* within the ball the value is that row's distance, all but */
+    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
+    return status != AGG_OK ? status : c->report.gap <= goal ? AGG_OK : AGG_INEXACT;
 }
 
 static int aggi_mean(aggi_ctx *c) {
@@ -1550,7 +1883,7 @@ static int aggi_bulyan(aggi_ctx *c) {
 
 static int aggi_cclip(aggi_ctx *c) {
     const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
-    double tau = c->desc->tau * AGGI_UNIT, kept = 0;
+    double tau = aggi_sqrt(c->desc->tau), kept = 0;
     size_t i, t;
     int    status = AGG_OK;
     for (i = 0; i <= n; i++) c->weight[i] = 0;
@@ -1562,9 +1895,9 @@ static int aggi_cclip(aggi_ctx *c) {
         status = aggi_lengths(c, c->x, n, c->stage);
         if (status) return status;
         for (i = 0; i < n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
-        if (!t && !(c->desc->tau > 0)) { aggi_sort(c->item, c->item_tmp, n); tau = aggi_median_key(c->item, n); }
+        if (!t && !(c->desc->tau > 0)) { aggi_sort(c->item, c->item_tmp, n); tau = aggi_median_root(c->item, n); }
         for (i = 0, kept = 1; i < n; i++) {
-            const double share = (c->length[i] <= tau ? 1 : tau / c->length[i]) / (double)n;
+            const double share = (c->length[i] <= tau ? 1 : aggi_ratio(tau, c->length[i])) / (double)n;
             c->length[i] = share;
             kept -= share;
         }
@@ -1614,10 +1947,6 @@ static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, do
     return aggi_max(value, 0);
 }
 
-static double aggi_pair_square(const aggi_ctx *c, double v, double unit) { /* squared distance in units of a distance */
-    return c->wide ? v / unit * (v / unit) : v / unit;
-}
-
 /* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from pair distances / unit. */
 static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double unit, const size_t *rows, size_t m, double *g) {
     double *q = c->vec, total = 0, half = 0;
@@ -1649,7 +1978,7 @@ static int aggi_caf(aggi_ctx *c) {
             aggi_centred_gram(c, w, unit, all, n, c->mat);
             for (i = 0; i < n; i++) for (j = 0; j < n; j++)
                 scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_sqrt(w[i]) * aggi_sqrt(w[j]) * c->mat[i * n + j] / left : 0;
-            spread = aggi_sqrt(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v)) * aggi_pair_length(c, unit);
+            spread = aggi_sqrt(aggi_sqrt(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) * aggi_pair_root(c, unit);
         }
         if (spread < best) {
             best = spread;
@@ -1771,7 +2100,7 @@ static int aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) { /* Fisher-Yates, then 
 }
 
 static int aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
-    double most = c->desc->clip * AGGI_UNIT;
+    double most = aggi_sqrt(c->desc->clip);
     size_t i;
     const int status = aggi_lengths(c, c->x, c->n, NULL);
     if (status) return status;
@@ -1782,7 +2111,7 @@ static int aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
         most = c->item[c->n - clipped - 1].key;
     }
     for (i = 0; i < c->n; i++) {
-        m->weight[i * c->n + i] = c->length[i] > most ? most / c->length[i] : 1;
+        m->weight[i * c->n + i] = c->length[i] > most ? aggi_ratio(most, c->length[i]) : 1;
         m->total[i] = 1;
     }
     return AGG_OK;
@@ -1938,10 +2267,10 @@ static void aggi_report_suspicion(aggi_ctx *c, const agg_real *out) {
     (void)aggi_lengths(c, c->sent, c->sent_n, out);
     for (i = 0; i < c->sent_n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
     aggi_sort(c->item, c->item_tmp, c->sent_n);
-    usual = aggi_median_key(c->item, c->sent_n);
+    usual = aggi_median_root(c->item, c->sent_n);
     for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = aggi_infinity();
     for (i = 0; i < c->sent_n; i++)
-        c->report.suspicion[c->id[i]] = usual > 0 ? c->length[i] / usual : c->length[i] > 0 ? aggi_infinity() : 1;
+        c->report.suspicion[c->id[i]] = usual > 0 ? aggi_ratio(c->length[i], usual) : c->length[i] > 0 ? aggi_infinity() : 1;
 }
 
 AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
@@ -2058,31 +2387,29 @@ AGG_API double agg_samples(agg_rule rule, double eps, size_t n, size_t f, size_t
     return aggi_max(0, -aggi_log(eps)) / (eps * eps) * (1 / (double)n + lambda * lambda * aggi_log((double)n));
 }
 
-/* ||out - mean_G||^2 and the squared diameter of G, both in units of the largest number in sight */
+/* roots of ||out - mean_G|| and of the diameter of G */
 static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, const agg_real *out, uint64_t set,
                              double *error, double *diameter) {
-    double big = 0, scale, count = (double)aggi_popcount(set);
+    const double    count = (double)aggi_popcount(set);
+    const agg_real *first = rows[aggi_lowest(set)];
+    double big = 0, unit, sum = 0;
     size_t i, j, k;
-    for (i = 0; i < n; i++)
-        for (k = 0; k < dim && set >> i & 1; k++) big = aggi_max(big, aggi_max(aggi_abs((double)rows[i][k]), aggi_abs((double)out[k])));
-    scale = aggi_unit_scale(big);
-    *error = *diameter = 0;
     for (k = 0; k < dim; k++) {
-        double mean = 0, base = (double)rows[aggi_lowest(set)][k] * scale;
-        for (i = 0; i < n; i++) if (set >> i & 1) mean += ((double)rows[i][k] * scale - base) / count;
-        *error += ((double)out[k] * scale - base - mean) * ((double)out[k] * scale - base - mean);
+        big = aggi_max(big, aggi_abs((double)out[k]));
+        for (i = 0; i < n; i++) if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
     }
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < i; j++) {
-            double sum = 0;
-            if (!(set >> i & set >> j & 1)) continue;
-            for (k = 0; k < dim; k++) {
-                const double t = (double)rows[i][k] * scale - (double)rows[j][k] * scale;
-                sum += t * t;
-            }
-            *diameter = aggi_max(*diameter, sum);
-        }
+    unit = big > 0 ? aggi_near_power(aggi_sqrt(big)) : 1;
+    for (k = 0; k < dim; k++) {
+        const double base = (double)first[k] / unit;
+        double off = (double)out[k] / unit - base;
+        for (i = 0; i < n; i++) if (set >> i & 1) off -= ((double)rows[i][k] / unit - base) / count;
+        sum += off * off;
     }
+    *error = aggi_sqrt(aggi_sqrt(sum)) * aggi_sqrt(unit);
+    *diameter = 0;
+    for (i = 0; i < n; i++)
+        for (j = 0; j < i; j++)
+            if (set >> i & set >> j & 1) *diameter = aggi_max(*diameter, aggi_root(rows[i], rows[j], dim));
 }
 
 AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
@@ -2098,7 +2425,7 @@ AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t 
         low = set & (~set + 1); /* Gosper: the next number with as many ones */
         up = set + low;
         aggi_measure_set(rows, n, dim, out, set, &error, &diameter);
-        here = error > 0 ? diameter > 0 ? aggi_sqrt(error / diameter) : aggi_infinity() : 0;
+        here = error > 0 ? diameter > 0 ? aggi_ratio(error, diameter) : aggi_infinity() : 0;
         if (here > most) {
             most = here;
             if (worst) *worst = set;

@@ -1,0 +1,126 @@
+# GNU make. CC=, CXX= and CFLAGS= can be overridden; everything is built under build/.
+# Examples, tests and benchmarks are found by their names: a new file needs no change here.
+
+BUILD    = build
+CFLAGS   = -O2 -g
+WARN     = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-qual -Wundef
+C99      = -std=c99 $(WARN) -Wstrict-prototypes -I.
+CXX11    = -std=c++11 -x c++ $(WARN) -I.
+VARIANTS = float double
+DEMO     = 02_attack_table
+
+HEADERS  := aggregators.h $(wildcard resnharpg.h)
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
+NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+TESTS    := $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/tests/$(v)/,$(NAMES)))
+DOCS     := $(patsubst $(BUILD)/docs/%.c,%,$(wildcard $(BUILD)/docs/*.c))
+HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
+DOCS     := $(addprefix $(BUILD)/docs/c99/,$(DOCS)) $(if $(HAVE_CXX),$(addprefix $(BUILD)/docs/c++11/,$(DOCS)))
+BENCHES  := $(patsubst bench/%.c,%,$(wildcard bench/*.c))
+
+MAKEFLAGS += --no-print-directory
+export WARN DOC_WARN
+
+# the original greatest.h from GREATEST=dir instead of tests/greatest.h
+ifdef GREATEST
+  ifeq ($(wildcard $(GREATEST)/greatest.h),)
+    $(error there is no $(GREATEST)/greatest.h)
+  endif
+  TEST_FLAGS = -isystem $(GREATEST) -DGREATEST_EXTERNAL
+endif
+
+# build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the object, and the list of
+# included files tells which libraries to link. (The headers need none, but a program may include <math.h>.)
+DEPS  = -MD -MP -MF $@.d -MT $@
+LIBS  = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/math\.h' $@.d && echo -lm)
+build = @mkdir -p $(@D); rm -f $@; echo "  CC  $@"; \
+	$(1) $(2) $(CFLAGS) $(DEPS) -c $< -o $@.o && $(1) $(CFLAGS) $@.o -o $@ $(LDFLAGS) $(LIBS)
+
+all: $(EXAMPLES)  ## build the examples (the default)
+ifeq ($(EXAMPLES),)
+	@echo "no examples/[0-9]*.c"
+endif
+
+demo: $(BUILD)/$(DEMO)  ## run the demonstration
+	@$(BUILD)/$(DEMO)
+
+picture: $(BUILD)/02_attack_table  ## draw the picture of README.md again
+	@$(BUILD)/02_attack_table examples/attack_table.svg
+
+test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
+	@$(MAKE) -k $(BUILD)/docs/stamp || true
+	@$(MAKE) -k build-tests || true
+	@$(MAKE) run-tests
+
+bench:  ## measure speed at -O2 and at -O3 -march=native; BENCH_QUICK=1 is short
+	@for b in $(BENCHES); do \
+	    $(MAKE) $(BUILD)/bench/O2/$$b $(BUILD)/bench/native/$$b || exit 1; \
+	    echo "== bench/$$b.c, $(BENCH_O2)"; $(BUILD)/bench/O2/$$b || exit 1; \
+	    echo "== bench/$$b.c, $(BENCH_NATIVE)"; $(BUILD)/bench/native/$$b || exit 1; \
+	done
+
+strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precision, linkage), and builds that must fail
+	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
+
+asan:  ## all tests under the address and undefined-behaviour sanitizers
+	@$(MAKE) test BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
+	    -fsanitize=address,undefined,float-cast-overflow"
+
+valgrind:  ## the float tests under valgrind
+	@if command -v valgrind >/dev/null; then \
+	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
+	    $(MAKE) test BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float; \
+	else echo "skipped: valgrind is not installed"; fi
+
+GCOV = gcov
+coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
+	@rm -f $(BUILD)/coverage/*/*.gcda $(BUILD)/coverage/*/*/*.gcda
+	@$(MAKE) test BUILD=$(BUILD)/coverage CC=gcc CFLAGS="-O0 -g -DNDEBUG --coverage -fprofile-update=atomic"; \
+	    status=$$?; \
+	    for data in $(BUILD)/coverage/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done > $(BUILD)/coverage/all.gcov; \
+	    $(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov $(HEADERS) && exit $$status
+
+clean:  ## remove build/
+	@rm -rf $(BUILD)
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | \
+	    while read -r target what; do printf '  make %-10s %s\n' $$target "$$what"; done
+
+# ---- what the targets above are made of
+
+build-tests: $(TESTS) $(DOCS)
+
+run-tests:
+	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
+	@sh tests/run.sh $(BUILD) $(TESTS) $(DOCS)
+
+$(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs README.md $(HEADERS)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@$< $(@D) README.md $(HEADERS) && touch $@
+
+BENCH_O2     = -O2
+BENCH_NATIVE = -O3 -march=native
+$(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
+$(BUILD)/bench/native/%: CFLAGS = $(BENCH_NATIVE)
+
+# an example may print a float, say = {0} and leave a variable unused
+DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
+
+$(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/tests/float/%:  tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS))
+$(BUILD)/tests/double/%: tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS) -DAGG_DOUBLE)
+$(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOC_WARN))
+$(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))
+
+# changes when the compiler or its flags do, so that everything is built again
+FLAGS = $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS)
+$(BUILD)/flags: always
+	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
+
+-include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+.PHONY: all demo picture test bench strict asan valgrind coverage clean help build-tests run-tests always
+.SECONDARY:

@@ -1,0 +1,708 @@
+/* How fast are the rules? Ratios from one run, one thread, float:
+     1. every rule beside the plain mean of the same rows, which memory bounds, and beside textbook code
+     2. the distance pass beside the arithmetic limit of this machine
+     3. MDA's search beyond its distance pass, on easy rows and on rows placed to make it hard
+     4. two jobs on two cores
+   Others use the machine too: contenders take turns, one thread is timed by its own clock, the least time counts.
+   BENCH_QUICK=1 shortens it. --ms prints only "rule n f dim milliseconds", for peers.py. */
+#include "bench.h"
+#define AGGREGATORS_IMPLEMENTATION
+#include "aggregators.h"
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HAVE_X86 1
+#else
+#define HAVE_X86 0
+#endif
+
+/* ---- rows and calls -------------------------------------------------------------------------------------------- */
+typedef struct table {
+    size_t        n, f, dim;
+    float        *data, *out;
+    const float **row;
+    void         *scratch;
+    size_t        scratch_size;
+} table;
+
+static table table_make(size_t n, size_t f, size_t dim) {
+    table t = {n, f, dim, NULL, NULL, NULL, NULL, 0};
+    t.data = (float *)bench_alloc(n * dim, sizeof(float));
+    t.out = (float *)bench_alloc(dim, sizeof(float));
+    t.row = (const float **)bench_alloc(n, sizeof(float *));
+    for (size_t i = 0; i < n; i++) t.row[i] = t.data + i * dim;
+    return t;
+}
+
+static void table_free(table *t) {
+    free(t->data);
+    free(t->out);
+    free(t->row);
+    free(t->scratch);
+}
+
+/* Honest rows are standard normal; the f liars sit together at a distance where they are worth a look. */
+static void fill_agents(table *t, double shift, uint64_t seed) {
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->dim; k++)
+            t->data[i * t->dim + k] = (float)(bench_gauss(&seed) + (i + t->f >= t->n ? shift : 0));
+}
+
+static double call(table *t, const agg_desc *d, agg_report *report, agg_status *status) { /* this thread's seconds */
+    size_t need = agg_scratch_size(d);
+    if (need > t->scratch_size) {
+        free(t->scratch);
+        t->scratch = bench_alloc(need, 1);
+        memset(t->scratch, 1, need); /* the pages must be there before the clock runs */
+        t->scratch_size = need;
+    }
+    double     start = bench_cpu();
+    agg_status s = agg_aggregate(d, t->row, t->out, t->scratch, t->scratch_size, report);
+    double     stop = bench_cpu();
+    if (status) *status = s;
+    if (s > AGG_INEXACT) {
+        fprintf(stderr, "%s n=%d f=%d: %s\n", agg_rule_name(d->rule), (int)d->n, (int)d->f, agg_status_text(s));
+        exit(1);
+    }
+    return stop - start;
+}
+
+/* ---- the yardstick: the plain mean ----------------------------------------------------------------------------- */
+/* Two good plain versions; which is faster depends on the machine. Fixed trip counts let every compiler use vectors. */
+#define MEAN_BLOCK 2048
+static void mean_by_blocks(const table *t) { /* a block of sums stays in the first cache */
+    float sum[MEAN_BLOCK], scale = 1 / (float)t->n;
+    size_t k0 = 0;
+    for (; k0 + MEAN_BLOCK <= t->dim; k0 += MEAN_BLOCK) {
+        memset(sum, 0, sizeof sum);
+        for (size_t i = 0; i < t->n; i++) {
+            const float *x = t->row[i] + k0;
+            for (size_t k = 0; k < MEAN_BLOCK; k++) sum[k] += x[k];
+        }
+        for (size_t k = 0; k < MEAN_BLOCK; k++) t->out[k0 + k] = sum[k] * scale;
+    }
+    for (; k0 < t->dim; k0++) {
+        float s = 0;
+        for (size_t i = 0; i < t->n; i++) s += t->row[i][k0];
+        t->out[k0] = s * scale;
+    }
+}
+
+static void mean_by_columns(const table *t) { /* a few sums stay in registers, all rows stream at once */
+    float scale = 1 / (float)t->n;
+    size_t k0 = 0;
+    for (; k0 + 32 <= t->dim; k0 += 32) {
+        float sum[32] = {0};
+        for (size_t i = 0; i < t->n; i++) {
+            const float *x = t->row[i] + k0;
+            for (size_t k = 0; k < 32; k++) sum[k] += x[k];
+        }
+        for (size_t k = 0; k < 32; k++) t->out[k0 + k] = sum[k] * scale;
+    }
+    for (; k0 < t->dim; k0++) {
+        float s = 0;
+        for (size_t i = 0; i < t->n; i++) s += t->row[i][k0];
+        t->out[k0] = s * scale;
+    }
+}
+
+static double plain_mean(const table *t) {
+    double a = bench_cpu();
+    mean_by_blocks(t);
+    double b = bench_cpu();
+    mean_by_columns(t);
+    double c = bench_cpu();
+    return b - a < c - b ? b - a : c - b;
+}
+
+/* ---- textbook code --------------------------------------------------------------------------------------------- */
+static int by_value(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static size_t sorted_column(const table *t, size_t k, float *v) {
+    for (size_t i = 0; i < t->n; i++) v[i] = t->row[i][k];
+    qsort(v, t->n, sizeof *v, by_value);
+    return t->n;
+}
+
+static float middle(const float *v, size_t n) { return (v[(n - 1) / 2] + v[n / 2]) / 2; }
+
+static void naive_cwmed(table *t) {
+    float v[256];
+    for (size_t k = 0; k < t->dim; k++) t->out[k] = middle(v, sorted_column(t, k, v));
+}
+
+static void naive_cwtm(table *t) {
+    float v[256];
+    for (size_t k = 0; k < t->dim; k++) {
+        float s = 0;
+        sorted_column(t, k, v);
+        for (size_t i = t->f; i < t->n - t->f; i++) s += v[i];
+        t->out[k] = s / (float)(t->n - 2 * t->f);
+    }
+}
+
+typedef struct by_gap {
+    float gap, value;
+} by_gap;
+
+static void naive_meamed(table *t) {
+    float  v[256];
+    by_gap g[256];
+    for (size_t k = 0; k < t->dim; k++) {
+        float s = 0, m = middle(v, sorted_column(t, k, v));
+        for (size_t i = 0; i < t->n; i++) g[i].gap = fabsf(v[i] - m), g[i].value = v[i];
+        qsort(g, t->n, sizeof *g, by_value); /* gap comes first in the struct */
+        for (size_t i = 0; i < t->n - t->f; i++) s += g[i].value;
+        t->out[k] = s / (float)(t->n - t->f);
+    }
+}
+
+static float naive_distance2(const float *a, const float *b, size_t dim) {
+    float s = 0;
+    for (size_t k = 0; k < dim; k++) s += (a[k] - b[k]) * (a[k] - b[k]);
+    return s;
+}
+
+static float *naive_distances(const table *t) {
+    float *d = (float *)bench_alloc(t->n * t->n, sizeof *d);
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t j = 0; j < t->n; j++) d[i * t->n + j] = naive_distance2(t->row[i], t->row[j], t->dim);
+    return d;
+}
+
+static void naive_krum(table *t) {
+    float *d = naive_distances(t), best = INFINITY;
+    size_t pick = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        float score = 0, v[256];
+        memcpy(v, d + i * t->n, t->n * sizeof *v);
+        qsort(v, t->n, sizeof *v, by_value);
+        for (size_t k = 1; k <= t->n - t->f - 1; k++) score += v[k]; /* v[0] is the row itself */
+        if (score < best) best = score, pick = i;
+    }
+    memcpy(t->out, t->row[pick], t->dim * sizeof(float));
+    free(d);
+}
+
+static void naive_mda(table *t) { /* every subset; n <= 25 or so */
+    float   *d = naive_distances(t), best = INFINITY;
+    uint32_t pick = 0;
+    for (uint32_t set = 0; set < (uint32_t)1 << t->n; set++) {
+        float  diameter = 0;
+        size_t size = 0;
+        for (size_t i = 0; i < t->n; i++) size += set >> i & 1;
+        if (size != t->n - t->f) continue;
+        for (size_t i = 0; i < t->n; i++)
+            for (size_t j = 0; j < i; j++)
+                if ((set >> i & 1) && (set >> j & 1) && d[i * t->n + j] > diameter) diameter = d[i * t->n + j];
+        if (diameter < best) best = diameter, pick = set;
+    }
+    for (size_t k = 0; k < t->dim; k++) {
+        float s = 0;
+        for (size_t i = 0; i < t->n; i++)
+            if (pick >> i & 1) s += t->row[i][k];
+        t->out[k] = s / (float)(t->n - t->f);
+    }
+    free(d);
+}
+
+static void naive_gm(table *t) { /* Weiszfeld, 100 iterations from the mean */
+    float *next = (float *)bench_alloc(t->dim, sizeof *next);
+    mean_by_blocks(t);
+    for (int it = 0; it < 100; it++) {
+        float total = 0;
+        memset(next, 0, t->dim * sizeof *next);
+        for (size_t i = 0; i < t->n; i++) {
+            float w = 1 / sqrtf(naive_distance2(t->row[i], t->out, t->dim) + 1e-12f);
+            for (size_t k = 0; k < t->dim; k++) next[k] += w * t->row[i][k];
+            total += w;
+        }
+        for (size_t k = 0; k < t->dim; k++) t->out[k] = next[k] / total;
+    }
+    free(next);
+}
+
+/* ---- 1. rules -------------------------------------------------------------------------------------------------- */
+typedef struct contender {
+    agg_rule   rule;
+    agg_pre    pre;
+    double     native, baseline; /* at most this many times the mean: AVX2 build, any build; 0 = no target */
+    void     (*naive)(table *t);
+    double     agree;            /* largest |ours - naive| that counts as the same */
+    bench_stat time;
+} contender;
+
+static const contender contenders[] = {
+    {AGG_CWMED, AGG_PRE_NONE, 2.5, 6, naive_cwmed, 1e-5, {{0}, 0}},
+    {AGG_CWTM, AGG_PRE_NONE, 2.5, 6, naive_cwtm, 1e-5, {{0}, 0}},
+    {AGG_MEAMED, AGG_PRE_NONE, 2.5, 6, naive_meamed, 1e-5, {{0}, 0}},
+    {AGG_KRUM, AGG_PRE_NONE, 5, 12, naive_krum, 0, {{0}, 0}},
+    {AGG_MDA, AGG_PRE_NONE, 5, 12, naive_mda, 1e-5, {{0}, 0}},
+    {AGG_GM, AGG_PRE_NONE, 8, 20, naive_gm, 1e-2, {{0}, 0}},
+    {AGG_MEAN, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_MULTI_KRUM, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_BULYAN, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_CCLIP, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_CGE, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_MONNA, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_CAF, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_SMEA, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
+    {AGG_MEAN, AGG_PRE_NNM, 0, 0, NULL, 0, {{0}, 0}},
+};
+enum { CONTENDERS = sizeof contenders / sizeof *contenders };
+
+static const struct { size_t n, f, dim; } sizes[] = {{10, 3, 1000000}, {50, 15, 100000}, {100, 30, 100000}};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static agg_desc describe(const table *t, const contender *c) {
+    agg_desc d = agg_make_desc(c->rule, t->n, t->dim, t->f);
+    if (agg_max_f(c->rule, t->n) < d.f) d.f = agg_max_f(c->rule, t->n); /* Bulyan stands fewer */
+    d.pre[0] = c->pre;
+    return d;
+}
+
+static int applies(const table *t, const contender *c) { return c->rule != AGG_SMEA || t->n <= 20; }
+
+/* All contenders take turns until the time is up; a slow one sits out rounds it has had its share of. */
+static bench_stat race(table *t, contender *c, double seconds) {
+    bench_stat mean = {{0}, 0};
+    double     start = bench_now();
+    plain_mean(t);
+    for (int round = 0; round < 60 && (round < 2 || bench_now() - start < seconds); round++) {
+        for (int i = 0; i < CONTENDERS; i++) {
+            agg_desc d = describe(t, &c[i]);
+            if (!applies(t, &c[i]) || (round > 1 && bench_min(&c[i].time) * round > seconds / 3)) continue;
+            bench_add(&mean, plain_mean(t));
+            bench_add(&c[i].time, call(t, &d, NULL, NULL));
+        }
+    }
+    return mean;
+}
+
+static int naive_applies(const table *t, const contender *c) { return c->naive && (c->rule != AGG_MDA || t->n <= 12); }
+
+/* Textbook code on the same rows (a tenth of their columns if in a hurry): is it the same answer, and how slow? */
+static void print_naive(table *t, const contender *c) {
+    table      part = *t;
+    bench_stat ours = {{0}, 0};
+    float     *theirs = (float *)bench_alloc(t->dim, sizeof *theirs);
+    double     worst = 0, start, naive;
+    if (bench_quick()) part.dim /= 10;
+    part.out = theirs;
+    start = bench_cpu();
+    c->naive(&part);
+    naive = bench_cpu() - start;
+    part.out = t->out;
+    agg_desc d = describe(&part, c);
+    for (int i = 0; i < 3; i++) bench_add(&ours, call(&part, &d, NULL, NULL));
+    for (size_t k = 0; k < part.dim; k++) worst = fmax(worst, fabs((double)(theirs[k] - t->out[k])));
+    t->scratch = part.scratch;
+    t->scratch_size = part.scratch_size;
+    printf("  %8.1f x faster than textbook (%s)", naive / bench_min(&ours), worst <= c->agree ? "same" : "DIFFERENT");
+    free(theirs);
+}
+
+static const char *full_name(const contender *c, char name[32]) {
+    snprintf(name, 32, "%s%s", c->pre ? "NNM + " : "", agg_rule_name(c->rule));
+    return name;
+}
+
+static void print_ms(const char *name, const table *t, double seconds) {
+    printf("%s %d %d %d %.4f\n", name, (int)t->n, (int)t->f, (int)t->dim, seconds * 1e3);
+}
+
+static void print_contender(table *t, const contender *c, double mean) {
+#if defined(__AVX2__)
+    double target = c->native;
+#else
+    double target = c->baseline;
+#endif
+    double s = bench_min(&c->time);
+    char   name[32];
+    printf("  %-11s %9.3f ms %8.2f x mean", full_name(c, name), s * 1e3, s / mean);
+    if (target > 0 && t->n == 10) printf("  target %4.1f %-6s", target, s / mean <= target ? "holds" : "MISSED");
+    else printf("%20s", "");
+    if (naive_applies(t, c)) print_naive(t, c);
+    printf("\n");
+}
+
+static void bench_rules(int ms_only) {
+    for (int z = 0; z < (bench_quick() ? 2 : SIZES); z++) {
+        contender c[CONTENDERS];
+        char      name[32];
+        table     t = table_make(sizes[z].n, sizes[z].f, sizes[z].dim);
+        memcpy(c, contenders, sizeof c);
+        fprintf(stderr, "rules at n=%d d=%d ...\n", (int)t.n, (int)t.dim);
+        fill_agents(&t, 0.5, 1);
+        bench_stat mean = race(&t, c, bench_quick() ? 0.3 : 5);
+        double     m = bench_min(&mean), bytes = (double)(t.n * t.dim) * sizeof(float);
+        if (ms_only) print_ms("plain mean", &t, m);
+        else printf("\nn=%d f=%d d=%d: plain mean %.3f ms, %.1f GB/s\n", (int)t.n, (int)t.f, (int)t.dim, m * 1e3,
+                    bytes / m * 1e-9);
+        for (int i = 0; i < CONTENDERS; i++) {
+            if (!applies(&t, &c[i])) continue;
+            if (ms_only) print_ms(full_name(&c[i], name), &t, bench_min(&c[i].time));
+            else print_contender(&t, &c[i], m);
+            fflush(stdout);
+        }
+        table_free(&t);
+    }
+}
+
+/* ---- 2. the arithmetic limit ----------------------------------------------------------------------------------- */
+/* Registers only: enough independent chains to hide the latency of a multiply-add. */
+#define PEAK_STEPS 100000
+static volatile float sink;
+#if HAVE_X86
+/* Different starts: equal chains would be merged into one. */
+#define PEAK_START(V, SET)                                                                                     \
+    float s = sink;                                                                                            \
+    V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3), a4 = SET(s + 4),   \
+      a5 = SET(s + 5), a6 = SET(s + 6), a7 = SET(s + 7), a8 = SET(s + 8), a9 = SET(s + 9), a10 = SET(s + 10),  \
+      a11 = SET(s + 11);
+#define PEAK_CHAINS(OP) /* twelve accumulators, each a = a*x + y */                                            \
+    for (long i = 0; i < steps; i++) {                                                                         \
+        a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                            \
+        a4 = OP(a4, x, y), a5 = OP(a5, x, y), a6 = OP(a6, x, y), a7 = OP(a7, x, y);                            \
+        a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);                        \
+    }
+#define SUM8(ADD) ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
+#define SUM12(ADD) ADD(SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
+
+__attribute__((target("avx512f"))) static void peak_avx512(long steps) {
+    PEAK_START(__m512, _mm512_set1_ps)
+    PEAK_CHAINS(_mm512_fmadd_ps)
+    sink = _mm512_cvtss_f32(SUM12(_mm512_add_ps));
+}
+
+__attribute__((target("avx2,fma"))) static void peak_avx2(long steps) {
+    PEAK_START(__m256, _mm256_set1_ps)
+    PEAK_CHAINS(_mm256_fmadd_ps)
+    sink = _mm256_cvtss_f32(SUM12(_mm256_add_ps));
+}
+
+static __m128 multiply_add(__m128 a, __m128 x, __m128 y) { return _mm_add_ps(_mm_mul_ps(a, x), y); }
+
+static void peak_sse2(long steps) {
+    PEAK_START(__m128, _mm_set1_ps)
+    PEAK_CHAINS(multiply_add)
+    sink = _mm_cvtss_f32(SUM12(_mm_add_ps));
+}
+#else
+static void peak_plain(long steps) { /* 96 accumulators the compiler may put into vectors */
+    float a[96], x = 0.5f, y = sink;
+    for (int k = 0; k < 96; k++) a[k] = y + (float)k;
+    for (long i = 0; i < steps; i++)
+        for (int k = 0; k < 96; k++) a[k] = a[k] * x + y;
+    for (int k = 1; k < 96; k++) a[0] += a[k];
+    sink = a[0];
+}
+#endif
+
+static double peak_of(void (*kernel)(long), double lanes) { /* multiply-adds per second */
+    bench_stat b = {{0}, 0};
+    for (int i = 0; i < 50; i++) {
+        double start = bench_cpu();
+        kernel(PEAK_STEPS);
+        bench_add(&b, bench_cpu() - start);
+    }
+    return 12.0 * PEAK_STEPS * lanes / bench_min(&b);
+}
+
+static double machine_peak(const char **with) {
+#if HAVE_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f")) return *with = "AVX-512 fma", peak_of(peak_avx512, 16);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return *with = "AVX2 fma", peak_of(peak_avx2, 8);
+    return *with = "SSE2 multiply and add", peak_of(peak_sse2, 4);
+#else
+    return *with = "compiled multiply-add", peak_of(peak_plain, 8);
+#endif
+}
+
+static void bench_distances(void) {
+    const char *with;
+    table       t = table_make(50, 15, 100000);
+    bench_stat  krum = {{0}, 0};
+    agg_desc    d = agg_make_desc(AGG_KRUM, t.n, t.dim, t.f);
+    double      peak = machine_peak(&with);
+    fprintf(stderr, "distance pass ...\n");
+    fill_agents(&t, 0.5, 1);
+    for (int i = 0; i < (bench_quick() ? 15 : 50); i++) bench_add(&krum, call(&t, &d, NULL, NULL));
+    peak = fmax(peak, machine_peak(&with)); /* before and after: the clock may change */
+    double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak, s = bench_min(&krum), ratio = s / limit;
+    printf("\ndistance pass (all of Krum), n=50 d=100000: %.2f ms; the limit, n^2 d/2 multiply-adds at %.1f G/s (%s), "
+           "is %.2f ms\n  %.2f x the limit  target 3.0 %s\n", s * 1e3, peak * 1e-9, with, limit * 1e3, ratio,
+           ratio <= 3 ? "holds" : "MISSED");
+    table_free(&t);
+}
+
+/* ---- 3. MDA's search ------------------------------------------------------------------------------------------- */
+/* MDA asks whether the graph of far pairs has a vertex cover of f rows. Any graph can be that graph: row i is e_i with
+   -eps at its neighbours' places, so pairs are sqrt(2) apart and neighbours farther by about sqrt(2) eps. m of the n
+   rows carry the graph, the others have no far partner; m is chosen so that the least cover is about f. */
+typedef struct graph {
+    size_t         m;
+    unsigned char *edge; /* m x m */
+} graph;
+
+static void join(graph *g, size_t i, size_t j, unsigned char on) { g->edge[i * g->m + j] = g->edge[j * g->m + i] = on; }
+static int  joined(const graph *g, size_t i, size_t j) { return g->edge[i * g->m + j]; }
+
+static void graph_regular(graph *g, size_t degree, uint64_t *seed) { /* m even if the degree is odd */
+    size_t *end = (size_t *)bench_alloc(g->m * degree, sizeof *end), edges = 0, e;
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t s = 1; s <= degree; s++) { /* a circulant first: neighbours at 1 .. degree/2, and opposite if odd */
+            size_t j = (i + (s <= degree / 2 ? s : g->m / 2)) % g->m;
+            if (s > (degree + 1) / 2 || joined(g, i, j)) continue;
+            join(g, i, j, 1);
+            end[2 * edges] = i, end[2 * edges + 1] = j, edges++;
+        }
+    for (e = 0; e < 50 * edges; e++) { /* then switch ab, cd to ac, bd at random: the degrees stay */
+        size_t *ab = end + 2 * (bench_random(seed) % edges), *cd = end + 2 * (bench_random(seed) % edges), b = ab[1];
+        if (ab[0] == cd[0] || ab[0] == cd[1] || b == cd[0] || b == cd[1]) continue;
+        if (joined(g, ab[0], cd[0]) || joined(g, b, cd[1])) continue;
+        join(g, ab[0], b, 0), join(g, cd[0], cd[1], 0), join(g, ab[0], cd[0], 1), join(g, b, cd[1], 1);
+        ab[1] = cd[0], cd[0] = b;
+    }
+    free(end);
+}
+
+static void graph_cycles(graph *g, size_t length, uint64_t *seed) { /* disjoint; odd ones fool every matching bound */
+    (void)seed;
+    for (size_t i = 0; i + length <= g->m; i += length)
+        for (size_t s = 0; s < length; s++) join(g, i + s, i + (s + 1) % length, 1);
+}
+
+static void graph_grid(graph *g, size_t width, uint64_t *seed) {
+    (void)seed;
+    for (size_t i = 0; i < g->m; i++) {
+        if ((i + 1) % width && i + 1 < g->m) join(g, i, i + 1, 1);
+        if (i + width < g->m) join(g, i, i + width, 1);
+    }
+}
+
+static void graph_crown(graph *g, size_t unused, uint64_t *seed) { /* complete bipartite without a perfect matching */
+    (void)unused, (void)seed;
+    for (size_t i = 0; i < g->m / 2; i++)
+        for (size_t j = 0; j < g->m / 2; j++)
+            if (i != j) join(g, i, g->m / 2 + j, 1);
+}
+
+static void graph_random(graph *g, size_t percent, uint64_t *seed) { /* every pair with this probability */
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t j = 0; j < i; j++)
+            if (bench_random(seed) % 100 < percent) join(g, i, j, 1);
+}
+
+static void graph_mcgee(graph *g, size_t unused, uint64_t *seed) { /* copies of the smallest cubic graph of girth 7 */
+    static const size_t jump[3] = {12, 7, 17};
+    (void)unused, (void)seed;
+    for (size_t c = 0; c + 24 <= g->m; c += 24)
+        for (size_t i = 0; i < 24; i++) {
+            join(g, c + i, c + (i + 1) % 24, 1);
+            join(g, c + i, c + (i + jump[i % 3]) % 24, 1);
+        }
+}
+
+static void embed(table *t, const graph *g, double jitter, uint64_t *seed) { /* jitter spreads the radii of far pairs */
+    memset(t->data, 0, t->n * t->dim * sizeof(float));
+    for (size_t i = 0; i < t->n; i++) t->data[i * t->dim + i] = 1;
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t j = 0; j < i; j++)
+            if (joined(g, i, j)) {
+                float eps = (float)(0.02 * (1 + jitter * bench_uniform(seed)));
+                t->data[i * t->dim + j] = t->data[j * t->dim + i] = -eps;
+            }
+}
+
+static void fill_gauss(table *t, double shift, uint64_t *seed) { fill_agents(t, shift, bench_random(seed)); }
+
+static void fill_sphere(table *t, double unused, uint64_t *seed) { /* every diameter competes */
+    (void)unused;
+    for (size_t i = 0; i < t->n; i++) {
+        double x[64], s = 0;
+        for (size_t k = 0; k < t->dim; k++) x[k] = bench_gauss(seed), s += x[k] * x[k];
+        for (size_t k = 0; k < t->dim; k++) t->data[i * t->dim + k] = (float)(x[k] / sqrt(s));
+    }
+}
+
+static void fill_circle(table *t, double jitter, uint64_t *seed) {
+    for (size_t i = 0; i < t->n; i++) {
+        double a = 6.283185307179586 * ((double)i + jitter * bench_uniform(seed)) / (double)t->n;
+        t->data[i * t->dim] = (float)cos(a);
+        t->data[i * t->dim + 1] = (float)sin(a);
+    }
+}
+
+static void fill_cube(table *t, double levels, uint64_t *seed) { /* corners of a lattice: ties everywhere */
+    for (size_t i = 0; i < t->n * t->dim; i++) t->data[i] = (float)(bench_random(seed) % (uint64_t)levels);
+}
+
+typedef struct placement {
+    const char *name;
+    void      (*fill)(table *t, double parameter, uint64_t *seed); /* rows directly ... */
+    size_t      dim;
+    double      parameter;                                         /* shift, jitter, levels */
+    void      (*make)(graph *g, size_t parameter, uint64_t *seed); /* ... or by a graph of far pairs */
+    size_t      degree, m100, m1000;                               /* size of the graph at n = 100 and n = 1000 */
+} placement;
+
+static const placement placements[] = {
+    {"iid normal, dim 8", fill_gauss, 8, 0, NULL, 0, 0, 0},
+    {"liars in a near cluster", fill_gauss, 8, 1.5, NULL, 0, 0, 0},
+    {"random 3-regular", NULL, 0, 0, graph_regular, 3, 54, 712},
+    {"liars in a far cluster", fill_gauss, 8, 9, NULL, 0, 0, 0},
+    {"iid normal, dim 64", fill_gauss, 64, 0, NULL, 0, 0, 0},
+    {"random on a sphere, dim 3", fill_sphere, 3, 0, NULL, 0, 0, 0},
+    {"random on a sphere, dim 32", fill_sphere, 32, 0, NULL, 0, 0, 0},
+    {"even on a circle", fill_circle, 2, 0, NULL, 0, 0, 0},
+    {"random on a circle", fill_circle, 2, 1, NULL, 0, 0, 0},
+    {"0/1 corners, dim 16", fill_cube, 16, 2, NULL, 0, 0, 0},
+    {"all distances equal", NULL, 0, 0, graph_cycles, 3, 0, 0},
+    {"triangles", NULL, 0, 0, graph_cycles, 3, 48, 603},
+    {"5-cycles", NULL, 0, 0, graph_cycles, 5, 55, 670},
+    {"grid", NULL, 0, 0, graph_grid, 8, 64, 808},
+    {"crown", NULL, 0, 0, graph_crown, 0, 62, 802},
+    {"McGee graphs", NULL, 0, 0, graph_mcgee, 0, 72, 696},
+    {"random 4-regular", NULL, 0, 0, graph_regular, 4, 51, 680},
+    {"random 5-regular", NULL, 0, 0, graph_regular, 5, 48, 648},
+    {"random, 10% of pairs", NULL, 0, 0, graph_random, 10, 48, 450},
+    {"random, 50% of pairs", NULL, 0, 0, graph_random, 50, 38, 412},
+    {"random 3-regular, jitter", NULL, 0, 1, graph_regular, 3, 54, 712},
+    {"random 4-regular, jitter", NULL, 0, 1, graph_regular, 4, 49, 680},
+    {"random 6-regular, jitter", NULL, 0, 1, graph_regular, 6, 47, 630},
+};
+enum { PLACEMENTS = sizeof placements / sizeof *placements };
+
+static table place(const placement *p, size_t n, size_t f) {
+    uint64_t seed = 7;
+    table    t = table_make(n, f, p->fill ? p->dim : n);
+    if (p->fill) {
+        p->fill(&t, p->parameter, &seed);
+        return t;
+    }
+    graph g = {n == 100 ? p->m100 : p->m1000, NULL};
+    g.edge = (unsigned char *)bench_alloc(g.m * g.m, 1);
+    if (g.m) p->make(&g, p->degree, &seed);
+    embed(&t, &g, p->parameter, &seed);
+    free(g.edge);
+    return t;
+}
+
+static double least_call(table *t, agg_rule rule, size_t dim, int times, agg_report *report, agg_status *status) {
+    agg_desc   d = agg_make_desc(rule, t->n, dim, t->f);
+    bench_stat b = {{0}, 0};
+    do bench_add(&b, call(t, &d, report, status));
+    while (--times > 0 && bench_min(&b) < 0.3);
+    return bench_min(&b);
+}
+
+/* The distance pass is what Krum takes more for all columns than for one. */
+static double search_seconds(table *t, int times, agg_report *report, agg_status *status) {
+    double all = least_call(t, AGG_MDA, t->dim, times, report, status);
+    double krum = least_call(t, AGG_KRUM, t->dim, times, NULL, NULL);
+    double rest = least_call(t, AGG_KRUM, 1, times, NULL, NULL);
+    return fmax(all - fmax(krum - rest, 0), 0);
+}
+
+static double log10_choose(size_t n, size_t k) {
+    return (lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1)) / log(10);
+}
+
+static void bench_search(size_t n, size_t f, double target) {
+    fprintf(stderr, "MDA's search at N=%d ...\n", (int)n);
+    printf("\nMDA's search beyond its distance pass, N=%d f=%d, C(N,f) = 10^%.1f, target %g ms\n", (int)n, (int)f,
+           log10_choose(n, f), target * 1e3);
+    double start = bench_cpu();
+    for (int i = 0; i < PLACEMENTS; i++) {
+        if (bench_quick() && bench_cpu() - start > 1) {
+            printf("  (in a hurry: %d more placements left out)\n", PLACEMENTS - i);
+            break;
+        }
+        agg_report report;
+        agg_status status = AGG_OK;
+        table      t = place(&placements[i], n, f);
+        memset(&report, 0, sizeof report);
+        double s = search_seconds(&t, bench_quick() ? 1 : n == 100 ? 5 : 2, &report, &status);
+        printf("  %-28s %9.3f ms %8lu nodes  %-8s %s\n", placements[i].name, s * 1e3, (unsigned long)report.nodes,
+               status == AGG_OK ? "exact" : "INEXACT", s > target ? "MISSED" : status == AGG_OK ? "holds" : "in time");
+        fflush(stdout);
+        table_free(&t);
+    }
+}
+
+/* ---- 4. two jobs on two cores ---------------------------------------------------------------------------------- */
+typedef struct twin {
+    table   *t[2];
+    agg_desc d;
+} twin;
+
+static void run_twin(void *arg, size_t index) {
+    twin *w = (twin *)arg;
+    call(w->t[index], &w->d, NULL, NULL);
+}
+
+static void bench_jobs(void) {
+    static const agg_rule rules[] = {AGG_CWMED, AGG_CWTM, AGG_MEAMED, AGG_KRUM, AGG_MDA, AGG_GM};
+    bench_pool            pool;
+    table                 t = table_make(50, 15, 100000), other = table_make(50, 15, 100000);
+    float                *alone = (float *)bench_alloc(t.dim, sizeof *alone);
+    fprintf(stderr, "two cores ...\n");
+    printf("\ntwo jobs on two cores, n=50 d=100000 (machine: two independent calls at once, what it can give)\n");
+    fill_agents(&t, 0.5, 1);
+    fill_agents(&other, 0.5, 2);
+    bench_pool_start(&pool, 2);
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
+        bench_stat one = {{0}, 0}, two = {{0}, 0}, apart = {{0}, 0};
+        twin       w = {{&t, &other}, agg_make_desc(rules[r], t.n, t.dim, t.f)};
+        int        same = 1;
+        call(&other, &w.d, NULL, NULL); /* makes its scratch */
+        for (int i = 0; i < (bench_quick() ? 5 : 25); i++) {
+            agg_desc d = w.d;
+            double   start = bench_now();
+            call(&t, &d, NULL, NULL);
+            bench_add(&one, bench_now() - start);
+            memcpy(alone, t.out, t.dim * sizeof *alone);
+            d.jobs.run = bench_pool_run;
+            d.jobs.self = &pool;
+            start = bench_now();
+            call(&t, &d, NULL, NULL);
+            bench_add(&two, bench_now() - start);
+            same = same && memcmp(alone, t.out, t.dim * sizeof *alone) == 0;
+            start = bench_now();
+            bench_pool_run(&pool, 2, run_twin, &w);
+            bench_add(&apart, bench_now() - start);
+        }
+        double up = bench_min(&one) / bench_min(&two);
+        printf("  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target 1.6 %s, %s\n",
+               agg_rule_name(rules[r]), bench_min(&one) * 1e3, bench_min(&two) * 1e3, up,
+               2 * bench_min(&one) / bench_min(&apart), up >= 1.6 ? "holds" : "MISSED",
+               same ? "same bits" : "OTHER BITS");
+        fflush(stdout);
+    }
+    bench_pool_stop(&pool);
+    free(alone);
+    table_free(&t);
+    table_free(&other);
+}
+
+int main(int argc, char **argv) {
+    int ms_only = argc == 2 && strcmp(argv[1], "--ms") == 0;
+    if (argc > 1 && !ms_only) {
+        printf("usage: aggregators [--ms]\nTimes the rules of aggregators.h. BENCH_QUICK=1: shorter. "
+               "--ms: only \"rule n f dim milliseconds\".\n");
+        return strcmp(argv[1], "--help") == 0 ? 0 : 2;
+    }
+    if (!ms_only) bench_print_build();
+    bench_rules(ms_only);
+    if (ms_only) return 0;
+    bench_distances();
+    bench_search(100, 30, 0.010);
+    bench_search(1000, 400, 0.200);
+    bench_jobs();
+    return 0;
+}

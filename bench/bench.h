@@ -1,0 +1,187 @@
+/* bench.h - what every benchmark here needs: a clock, statistics of noisy timings, random numbers, a small thread pool.
+   Include it first: it asks POSIX for the clock. Link with -pthread. */
+#ifndef BENCH_H
+#define BENCH_H
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__GNUC__)
+#define BENCH_UNUSED __attribute__((unused))
+#else
+#define BENCH_UNUSED
+#endif
+#ifndef BENCH_FLAGS
+#define BENCH_FLAGS "flags not given"
+#endif
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+static BENCH_UNUSED double bench_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The processor's time of this thread: what one thread took while others had the machine in turns. */
+static BENCH_UNUSED double bench_cpu(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static BENCH_UNUSED int bench_quick(void) { /* BENCH_QUICK=1 in the environment: fewer repetitions, a few seconds */
+    const char *e = getenv("BENCH_QUICK");
+    return e && *e && strcmp(e, "0") != 0;
+}
+
+/* Timings of one thing. Others use the machine too, and they only ever add time: the least is the best estimate. */
+typedef struct bench_stat {
+    double s[64];
+    int    n;
+} bench_stat;
+
+static BENCH_UNUSED void bench_add(bench_stat *b, double seconds) {
+    if (b->n < 64) b->s[b->n++] = seconds;
+}
+
+static BENCH_UNUSED double bench_min(const bench_stat *b) {
+    double m = b->n ? b->s[0] : 0;
+    for (int i = 1; i < b->n; i++) m = b->s[i] < m ? b->s[i] : m;
+    return m;
+}
+
+/* ---- memory and random numbers --------------------------------------------------------------------------------- */
+static BENCH_UNUSED void *bench_alloc(size_t count, size_t size) {
+    void *p = calloc(count ? count : 1, size);
+    if (!p) {
+        fprintf(stderr, "bench: out of memory\n");
+        exit(1);
+    }
+    return p;
+}
+
+static BENCH_UNUSED uint64_t bench_random(uint64_t *state) { /* splitmix64 */
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static BENCH_UNUSED double bench_uniform(uint64_t *state) { return (double)(bench_random(state) >> 11) * 0x1p-53; }
+
+static BENCH_UNUSED double bench_gauss(uint64_t *state) { /* twelve uniforms: near enough to normal, and quick */
+    double s = -6;
+    for (int i = 0; i < 6; i++) {
+        uint64_t r = bench_random(state);
+        s += (double)(r >> 32) * 0x1p-32 + (double)(r & 0xFFFFFFFFu) * 0x1p-32;
+    }
+    return s;
+}
+
+/* ---- a pool of threads: the caller works too ------------------------------------------------------------------- */
+#define BENCH_MAX_THREADS 64
+typedef struct bench_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t  work, done;
+    pthread_t       thread[BENCH_MAX_THREADS];
+    int             threads, quit; /* threads: beside the caller */
+    void          (*job)(void *arg, size_t index);
+    void           *arg;
+    size_t          next, count, running;
+} bench_pool;
+
+static BENCH_UNUSED void bench_pool_drain(bench_pool *p) { /* called and left with the lock held */
+    while (p->next < p->count) {
+        size_t i = p->next++;
+        p->running++;
+        pthread_mutex_unlock(&p->lock);
+        p->job(p->arg, i);
+        pthread_mutex_lock(&p->lock);
+        p->running--;
+    }
+    if (p->running == 0) pthread_cond_signal(&p->done);
+}
+
+static BENCH_UNUSED void *bench_pool_thread(void *self) {
+    bench_pool *p = (bench_pool *)self;
+    pthread_mutex_lock(&p->lock);
+    while (!p->quit) {
+        bench_pool_drain(p);
+        if (!p->quit) pthread_cond_wait(&p->work, &p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static BENCH_UNUSED void bench_pool_run(void *self, size_t count, void (*job)(void *arg, size_t index), void *arg) {
+    bench_pool *p = (bench_pool *)self;
+    pthread_mutex_lock(&p->lock);
+    p->job = job;
+    p->arg = arg;
+    p->next = 0;
+    p->count = count;
+    pthread_cond_broadcast(&p->work);
+    bench_pool_drain(p);
+    while (p->running) pthread_cond_wait(&p->done, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static BENCH_UNUSED void bench_pool_start(bench_pool *p, int threads) { /* threads: with the caller */
+    memset(p, 0, sizeof *p);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->done, NULL);
+    while (p->threads < threads - 1 && p->threads < BENCH_MAX_THREADS &&
+           pthread_create(&p->thread[p->threads], NULL, bench_pool_thread, p) == 0)
+        p->threads++;
+}
+
+static BENCH_UNUSED void bench_pool_stop(bench_pool *p) {
+    pthread_mutex_lock(&p->lock);
+    p->quit = 1;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->threads; i++) pthread_join(p->thread[i], NULL);
+}
+
+/* ---- what machine, what build ---------------------------------------------------------------------------------- */
+static BENCH_UNUSED void bench_print_build(void) {
+#if defined(__clang__)
+    printf("clang %s", __clang_version__);
+#elif defined(__GNUC__)
+    printf("gcc %s", __VERSION__);
+#else
+    printf("unknown compiler");
+#endif
+    printf(" | %s | compiled for:", BENCH_FLAGS);
+#if defined(__AVX512F__)
+    printf(" avx512f");
+#elif defined(__AVX2__)
+    printf(" avx2%s",
+#if defined(__FMA__)
+           " fma"
+#else
+           ""
+#endif
+    );
+#elif defined(__SSE2__)
+    printf(" sse2");
+#else
+    printf(" baseline");
+#endif
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    __builtin_cpu_init();
+    printf(" | cpu has:%s%s%s%s", __builtin_cpu_supports("sse4.2") ? " sse4.2" : "",
+           __builtin_cpu_supports("avx2") ? " avx2" : "", __builtin_cpu_supports("fma") ? " fma" : "",
+           __builtin_cpu_supports("avx512f") ? " avx512f" : "");
+#endif
+    printf("%s\n", bench_quick() ? " | quick" : "");
+}
+#endif /* BENCH_H */

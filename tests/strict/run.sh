@@ -1,0 +1,155 @@
+#!/bin/sh
+# The warning matrix, with every warning an error, and the builds that must fail. Called by `make strict`.
+# usage: tests/strict/run.sh BUILD_DIR DOCS_DIR
+# WARN: the flags, DOC_WARN: those that examples of the documentation may break; STRICT_COMPILERS: gcc clang
+set -u
+build=$1
+docs=$2
+mkdir -p "$build"
+cells=0
+broken=0
+log=$build/log
+
+# one name, then a command whose success is the verdict
+expect() {
+    printf '  %-82s ' "$1"
+    shift
+    cells=$((cells + 1))
+    if "$@" >"$log" 2>&1; then
+        echo ok
+    else
+        echo FAILED
+        sed 's/^/    | /' "$log" | head -n 40
+        broken=$((broken + 1))
+    fi
+}
+
+expect_failure() { # NAME TEXT command: the command must fail and say TEXT
+    name=$1 text=$2
+    shift 2
+    expect "$name" fails_saying "$text" "$@"
+}
+
+fails_saying() {
+    text=$1
+    shift
+    if "$@" >"$build/said" 2>&1; then
+        echo "succeeded, but must fail: $*"
+        return 1
+    fi
+    cat "$build/said"
+    grep -q "$text" "$build/said"
+}
+
+run() { "$@" -o "$build/program" && "$build/program"; }
+
+# what the implementation asks of the linker: nothing but what a C compiler may call by itself
+compiler_calls='mem(cpy|move|set|cmp)|__stack_chk_fail|__cpu_model|__cpu_indicator_init|__popcountdi2|_GLOBAL_OFFSET_TABLE_'
+free_of_libraries() {
+    "$@" -o "$build/only.o" || return 1
+    nm -u "$build/only.o" | sed 's/.* //' | grep -v -x -E "$compiler_calls" >"$build/undefined"
+    nm "$build/only.o" | grep -E ' [bBcCdD] ' >"$build/variables"
+    if [ -s "$build/undefined" ] || [ -s "$build/variables" ]; then
+        echo "undefined symbols:"; cat "$build/undefined"; echo "variables:"; cat "$build/variables"
+        return 1
+    fi
+}
+
+# shellcheck disable=SC2086
+check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
+    code=$(echo "$1" | tr '[:lower:]' '[:upper:]')_IMPLEMENTATION
+    use=tests/strict/$1.c
+    c="$3 -std=c99 $warn -Wstrict-prototypes -I."
+    cxx="$4 -std=c++11 -x c++ $warn -I."
+    for language in "$c" "$cxx"; do
+        for real in "" -DAGG_DOUBLE; do
+            for linkage in "" "-D$2_STATIC"; do
+                expect "$1.h, ${language%% -W*} $real $linkage" run $language $optimised $real $linkage "$use"
+            done
+            for option in "-D$2_STATIC -DSTRICT_UNUSED" "-D$code" "-D$2_NO_DISPATCH" -march=native; do
+                expect "$1.h, ${language%% -W*} $real $option" $language -fsyntax-only $real $option "$use"
+            done
+        done
+    done
+    for standard in c11 c17; do
+        expect "$1.h, $3 -std=$standard" $3 -std=$standard $warn -I. -fsyntax-only "$use"
+    done
+    for standard in c++14 c++17 c++20; do
+        expect "$1.h, $4 -std=$standard" $4 -std=$standard -x c++ $warn -I. -fsyntax-only "$use"
+    done
+    for level in -O0 -O2; do
+        expect "$1.h, $3 $level: needs no library, has no variables" \
+            free_of_libraries $c $level -DNDEBUG -DRN_NO_STDLIB -DSTRICT_IMPLEMENTATION_ONLY -c "$use"
+    done
+    for real in "" -DAGG_DOUBLE; do
+        $c $real -DSTRICT_IMPLEMENTATION_ONLY -c "$use" -o "$build/code$real.o" || return
+        $c $real -DSTRICT_USER -c "$use" -o "$build/user$real.o" || return
+        $cxx $real -DSTRICT_USER -c "$use" -o "$build/cxx$real.o" || return
+        expect "$1.h, $3: code and user $real link without -lm" \
+            $3 "$build/code$real.o" "$build/user$real.o" -o "$build/program"
+        expect "$1.h, $4: C code and C++ user $real" $4 "$build/code$real.o" "$build/cxx$real.o" -o "$build/program"
+    done
+    expect_failure "$1.h, $3: float code, double user must not link" "undefined" \
+        $3 "$build/code.o" "$build/user-DAGG_DOUBLE.o" -o "$build/program"
+    expect_failure "$1.h, $3: double code, float user must not link" "undefined" \
+        $3 "$build/code-DAGG_DOUBLE.o" "$build/user.o" -o "$build/program"
+    for flag in -ffast-math -ffinite-math-only -Ofast; do
+        expect_failure "$1.h, $3 $flag must not compile" "\.h: -ffast-math" $3 $flag -I. -fsyntax-only "$use"
+    done
+}
+
+# shellcheck disable=SC2086
+check_greatest() { # C compiler, C++ compiler
+    for language in "$1 -std=c99 $warn -Wstrict-prototypes" "$2 -std=c++11 -x c++ $warn"; do
+        expect "${language%% -W*} tests/greatest.h" run_greatest $language tests/strict/greatest.c
+    done
+}
+
+run_greatest() { # 3 pass, 7 fail, 1 skips, and the exit status says that some failed
+    "$@" -o "$build/program" || return 1
+    ! "$build/program" >"$build/said" 2>&1 || return 1
+    cat "$build/said"
+    grep -q '^Pass: 3, fail: 7, skip: 1\.$' "$build/said"
+}
+
+# shellcheck disable=SC2086
+check_sources() { # C compiler: what uses the headers is as clean as they are
+    for file in tests/*.c bench/*.c examples/*.c; do
+        [ -e "$file" ] || continue
+        for real in "" -DAGG_DOUBLE; do
+            case $file$real in bench/*-DAGG_DOUBLE | examples/*-DAGG_DOUBLE) continue ;; esac
+            expect "$1 -std=c99 $real $file" \
+                $1 -std=c99 $warn -Wstrict-prototypes -I. -fsyntax-only $real "$file"
+        done
+    done
+}
+
+# shellcheck disable=SC2086
+check_docs() { # C compiler, C++ compiler
+    for file in "$docs"/*.c; do
+        name="documentation, ${file##*/}"
+        expect "$1 -std=c99 $name" $1 -std=c99 $warn $DOC_WARN -I. -fsyntax-only "$file"
+        expect "$2 -std=c++11 $name" $2 -std=c++11 -x c++ $warn $DOC_WARN -I. -fsyntax-only "$file"
+    done
+}
+
+warn="$WARN -Werror"
+for compiler in ${STRICT_COMPILERS:-gcc clang}; do
+    case $compiler in # some of gcc's warnings come with optimisation only, clang's never do
+    clang*) plus=clang++${compiler#clang} optimised=-O0 ;;
+    *) plus=g++${compiler#gcc} optimised=-O2 ;;
+    esac
+    if ! command -v "$compiler" >/dev/null || ! command -v "$plus" >/dev/null; then
+        echo "MISSING: $compiler or $plus is not installed, its half of the matrix is not checked"
+        continue
+    fi
+    "$compiler" --version | head -n 1
+    check_header aggregators AGG "$compiler" "$plus"
+    if [ -e resnharpg.h ]; then check_header resnharpg RN "$compiler" "$plus"; fi
+    check_greatest "$compiler" "$plus"
+    check_sources "$compiler"
+    check_docs "$compiler" "$plus"
+done
+echo
+echo "strict: $cells checks, $broken failed"
+[ "$broken" -eq 0 ] && [ "$cells" -gt 0 ]

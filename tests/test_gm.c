@@ -1,0 +1,247 @@
+/* The geometric median against the slow solver of reference.h: the value is within the promised gap of the least one, and the
+   gap reported is true. Every number here is relative to a lower bound that the reference PROVES. */
+#define AGGREGATORS_IMPLEMENTATION
+#include "aggregators.h"
+#include "greatest.h"
+#include <math.h>
+#include "common.h"
+#include "reference.h"
+
+static double worst_gap, worst_reference;
+
+static const char *check_gm(const agg_desc *d, const rows *x, const char *what) {
+    const size_t n = d->n, dim = d->dim;
+    agg_real *out = (agg_real *)need(calloc(dim, sizeof *out));
+    ref_num *z = ref_new(dim), bound, least, value, norm = 0, slack;
+    agg_report rep = report_new(n);
+    const agg_status s = run(d, x->row, out, &rep);
+    const double goal = d->gap > 0 ? d->gap : 1e-6;
+    const char *bad = NULL;
+    double gap;
+    for (size_t k = 0; k < dim; k++) { z[k] = (ref_num)out[k]; norm += z[k] * z[k]; }
+    value = ref_gm_value(x->row, n, dim, z);
+    least = ref_gm(x->row, n, dim, NULL, &bound);
+    slack = (ref_num)n * (ref_num)EPS * ref_sqrt(norm) + (ref_num)(n * dim) * (ref_num)REAL_TINY; /* out is rounded once */
+    gap = bound > 0 ? (double)((value - bound - slack) / bound) : value > slack ? (double)INFINITY : 0;
+    if (gap > worst_gap) worst_gap = gap;
+    if (bound > 0 && (double)((least - bound) / bound) > worst_reference) worst_reference = (double)((least - bound) / bound);
+    if (s == AGG_INEXACT && sizeof(agg_real) > sizeof(float) && slack > (ref_num)goal * bound && gap <= 0)
+        bad = NULL; /* denormal doubles: no double is closer to the median than out, and no proof in doubles can be had */
+    else if (s != AGG_OK) bad = WHY("%s n %zu dim %zu: status %d (%s), gap %g", what, n, dim, (int)s, agg_status_text(s), rep.gap);
+    else if (!(rep.gap >= 0 && rep.gap <= goal)) bad = WHY("%s n %zu dim %zu: reported gap %g", what, n, dim, rep.gap);
+    else if (gap > goal) bad = WHY("%s n %zu dim %zu: true gap %g", what, n, dim, gap);
+    else if (gap > rep.gap + 1e-12) bad = WHY("%s n %zu dim %zu: true gap %g, reported %g", what, n, dim, gap, rep.gap);
+    free(out); free(z);
+    report_free(&rep);
+    return bad;
+}
+static const char *check_plain(const rows *x, size_t f, const char *what) {
+    agg_desc d = agg_make_desc(AGG_GM, x->n, x->dim, f);
+    return check_gm(&d, x, what);
+}
+
+TEST small_n(layout lay) {
+    static const size_t dims[] = { 1, 2, 3, 17, 64 };
+    rng r = rng_make(100 + (uint64_t)lay);
+    for (size_t n = 1; n <= 9; n++)
+        for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
+            for (size_t t = 0; t < rounds(4); t++) {
+                rows x = rows_new(n, dims[c]);
+                const char *bad;
+                fill_rows(&x, lay, &r);
+                bad = check_plain(&x, (n - 1) / 2, layout_name(lay));
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
+TEST many_rows(void) {
+    rng r = rng_make(200);
+    for (size_t n = 10; n <= 60; n += 10)
+        for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
+            rows x = rows_new(n, 5);
+            const char *bad;
+            fill_rows(&x, (layout)lay, &r);
+            bad = check_plain(&x, n / 3, layout_name((layout)lay));
+            rows_free(&x);
+            if (bad) FAILm(bad);
+        }
+    PASS();
+}
+/* one row pulled so far into the middle of the others that the optimum is exactly there */
+TEST optimum_at_a_row(void) {
+    rng r = rng_make(300);
+    for (size_t t = 0; t < rounds(200); t++) {
+        const size_t n = 3 + t % 7, dim = 1 + t % 5;
+        rows x = rows_new(n, dim);
+        const char *bad;
+        fill_rows(&x, LAY_RANDOM, &r);
+        fill_number(rows_at(&x, t % n), dim, 0);
+        for (size_t i = 0; i + 1 < n; i += 2) /* mirror images around it, so that it is optimal */
+            for (size_t k = 0; k < dim; k++) {
+                const size_t a = (t + 1 + i) % n, b = (t + 2 + i) % n;
+                if (a != t % n && b != t % n) rows_at(&x, b)[k] = -rows_at(&x, a)[k];
+            }
+        bad = check_plain(&x, (n - 1) / 2, "optimum at a row");
+        rows_free(&x);
+        if (bad) FAILm(bad);
+    }
+    PASS();
+}
+/* the border case: the others pull on the row with force exactly 1, where plain iterations become sublinear */
+TEST optimum_barely_at_a_row(void) {
+    rng r = rng_make(310);
+    for (size_t t = 0; t < rounds(60); t++) {
+        rows x = rows_new(3, 2); /* at 0: unit vectors to the other two, at an angle of 120 degrees plus or minus a little */
+        const double a = 2.0943951023931953 + (t % 3 == 0 ? 0 : t % 3 == 1 ? 1e-4 : -1e-4) * rng_unit(&r), s = 1 + 9 * rng_unit(&r);
+        const char *bad;
+        rows_at(&x, 1)[0] = (agg_real)s;
+        rows_at(&x, 2)[0] = (agg_real)cos(a);
+        rows_at(&x, 2)[1] = (agg_real)sin(a);
+        bad = check_plain(&x, 1, "optimum barely at a row");
+        rows_free(&x);
+        if (bad) FAILm(bad);
+    }
+    PASS();
+}
+TEST collinear(void) {
+    rng r = rng_make(400);
+    for (size_t n = 2; n <= 12; n++)
+        for (int near = 0; near < 4; near++)
+            for (size_t dim = 1; dim <= 9; dim += 4) {
+                static const double bend[] = { 0, 1e-9, 1e-6, 1e-3 };
+                rows x = rows_new(n, dim);
+                const char *bad;
+                for (size_t i = 0; i < n; i++) {
+                    const double s = rng_normal(&r);
+                    for (size_t k = 0; k < dim; k++)
+                        rows_at(&x, i)[k] = (agg_real)(s * (double)(k + 1) + bend[near] * rng_normal(&r));
+                }
+                bad = check_plain(&x, (n - 1) / 2, near ? "nearly collinear" : "collinear");
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
+TEST coincident(void) {
+    rng r = rng_make(500);
+    for (size_t n = 1; n <= 10; n++)
+        for (size_t copies = 1; copies <= n; copies++)
+            for (size_t dim = 1; dim <= 33; dim *= 3) {
+                rows x = rows_new(n, dim);
+                const char *bad;
+                fill_rows(&x, LAY_RANDOM, &r);
+                for (size_t i = 1; i < copies; i++) memcpy(rows_at(&x, i), rows_at(&x, 0), dim * sizeof(agg_real));
+                bad = check_plain(&x, (n - 1) / 2, "coincident");
+                if (!bad && 2 * copies > n) { /* a majority at one point: that point, exactly */
+                    agg_desc d = agg_make_desc(AGG_GM, n, dim, (n - 1) / 2);
+                    agg_real out[33];
+                    if (!wrote(run(&d, x.row, out, NULL)) || !same_numbers(out, x.row[0], dim))
+                        bad = WHY("n %zu, %zu copies, dim %zu: not the majority's point exactly", n, copies, dim);
+                }
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
+TEST one_and_two_rows(void) {
+    agg_real a[3] = { 1, 2, 3 }, b[3] = { 3, 2, 1 }, out[3];
+    const agg_real *one[1], *two[2];
+    agg_desc d = agg_make_desc(AGG_GM, 1, 3, 0);
+    one[0] = a; two[0] = a; two[1] = b;
+    ASSERT_EQ(AGG_OK, run(&d, one, out, NULL));
+    ASSERT(same_numbers(out, a, 3));
+    d.n = 2;
+    ASSERT_EQ(AGG_OK, run(&d, two, out, NULL));
+    for (size_t k = 0; k < 3; k++) ASSERT(out[k] >= (a[k] < b[k] ? a[k] : b[k]) && out[k] <= (a[k] > b[k] ? a[k] : b[k]));
+    PASS();
+}
+TEST far_rows(void) { /* the guarantee must not be lost in a value that the liars' distances dominate */
+    static const double far[] = { 1e1, 1e3, 1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 1e9, 1e15, 1e30, 3e38 };
+    rng r = rng_make(600);
+    for (size_t c = 0; c < sizeof far / sizeof *far; c++)
+        for (size_t n = 3; n <= 9; n++)
+            for (size_t f = 1; 2 * f < n; f++)
+                for (size_t t = 0; t < rounds(4); t++) {
+                    agg_desc d = agg_make_desc(AGG_GM, n, 3, f);
+                    rows x = rows_new(n, 3);
+                    agg_real out[3];
+                    const double shared = rng_normal(&r);
+                    agg_status s;
+                    fill_rows(&x, LAY_RANDOM, &r);
+                    for (size_t i = 0; i < f; i++)
+                        for (size_t k = 0; k < 3; k++)
+                            rows_at(&x, (i * 2 + t) % n)[k] = (agg_real)(far[c] * (t % 2 ? shared / 4 : (rng_unit(&r) - 0.5)));
+                    s = run(&d, x.row, out, NULL);
+                    if (!wrote(s) || !all_finite(out, 3)) FAILm(WHY("far %g n %zu f %zu: status %d", far[c], n, f, (int)s));
+                    const double ratio = (double)ref_resilience(x.row, n, 3, f, out, 4 * (ref_num)EPS);
+                    if (ratio > agg_lambda(AGG_GM, n, f, 3) * (1 + 1e-5))
+                        FAILm(WHY("far %g n %zu f %zu: ratio %g over lambda %g", far[c], n, f, ratio, agg_lambda(AGG_GM, n, f, 3)));
+                    const char *bad = check_plain(&x, f, "far rows");
+                    if (bad) FAILm(bad);
+                    rows_free(&x);
+                }
+    PASS();
+}
+TEST long_rows(void) {
+    rng r = rng_make(700);
+    for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
+        rows x = rows_new(9, 10000);
+        const char *bad;
+        fill_rows(&x, (layout)lay, &r);
+        bad = check_plain(&x, 3, layout_name((layout)lay));
+        rows_free(&x);
+        if (bad) FAILm(bad);
+    }
+    PASS();
+}
+TEST other_gaps(void) { /* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a loop */
+    static const double gaps[] = { 0.1, 1e-3, 1e-9 };
+    rng r = rng_make(800);
+    rows x = rows_new(9, 6);
+    agg_real out[6];
+    agg_report rep = report_new(9);
+    for (size_t t = 0; t < rounds(20); t++) {
+        fill_rows(&x, LAY_RANDOM, &r);
+        for (size_t c = 0; c < 3; c++) {
+            agg_desc d = agg_make_desc(AGG_GM, 9, 6, 3);
+            const char *bad;
+            d.gap = gaps[c];
+            bad = check_gm(&d, &x, "other gaps");
+            if (bad) FAILm(bad);
+        }
+        agg_desc d = agg_make_desc(AGG_GM, 9, 6, 3);
+        agg_status s;
+        d.gap = 1e-300;
+        s = run(&d, x.row, out, &rep);
+        ASSERT(s == AGG_INEXACT || (s == AGG_OK && rep.gap <= 0));
+        ASSERT(rep.gap < 1e-6);
+    }
+    report_free(&rep);
+    rows_free(&x);
+    PASS();
+}
+
+SUITE(geometric_median) {
+    for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
+        greatest_set_test_suffix(layout_name((layout)lay));
+        RUN_TESTp(small_n, (layout)lay);
+    }
+    RUN_TEST(many_rows);
+    RUN_TEST(optimum_at_a_row);
+    RUN_TEST(optimum_barely_at_a_row);
+    RUN_TEST(collinear);
+    RUN_TEST(coincident);
+    RUN_TEST(one_and_two_rows);
+    RUN_TEST(far_rows);
+    RUN_TEST(long_rows);
+    RUN_TEST(other_gaps);
+}
+
+GREATEST_MAIN_DEFS();
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_SUITE(geometric_median);
+    printf("largest true gap %.3g; the reference itself is proven to %.3g\n", worst_gap, worst_reference);
+    GREATEST_MAIN_END();
+}
