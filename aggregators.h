@@ -274,12 +274,14 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
   #define AGGI_INLINE   static inline __attribute__((always_inline))
   #define AGGI_RESTRICT __restrict__
   #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+  #define AGGI_PREFETCH(p) __builtin_prefetch(p)
   #if defined(__clang__) || __GNUC__ >= 9
     #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
   #endif
 #else
   #define AGGI_INLINE   static
   #define AGGI_RESTRICT
+  #define AGGI_PREFETCH(p) ((void)(p))
   #define AGGI_VECTOR(bytes) /* a "vector" of one number: the lanes, and so the bits, stay as they are */
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
@@ -439,7 +441,7 @@ typedef struct aggi_mix { /* a pre-step: new row j = sum_i weight[j*n_in + i] ro
     agg_real *rows;
 } aggi_mix;
 
-typedef struct aggi_compare { uint32_t low, high; } aggi_compare;
+typedef struct aggi_compare { uint32_t low, high, need; } aggi_compare; /* need: 1 the smaller, 2 the larger, 3 both */
 
 static size_t aggi_network_bound(size_t n) { /* n t (t+1)/4 with t = ceil(log2 n) */
     size_t t = 0;
@@ -454,6 +456,7 @@ static size_t aggi_network(size_t n, aggi_compare *list) { /* Batcher's merge ex
             for (i = 0; i + d < n; i++) {
                 if ((i & p) != r) continue;
                 list[count].low = (uint32_t)i;
+                list[count].need = 3;
                 list[count++].high = (uint32_t)(i + d);
             }
             if (q == p) break;
@@ -484,12 +487,13 @@ typedef struct aggi_ctx {
     double          *part;        /* slices x partial sums */
     double          *pair;        /* n x n squared distances; roots of distances if wide */
     int              wide;
+    int              exact;       /* take differences in double */
     agg_real        *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
     uint64_t        *count;       /* slices x n: how often a row was inside the window */
     aggi_item       *col_item;    /* slices x 2n: a column sorted with its rows */
     aggi_compare    *network;     /* comparisons that sort a column */
     size_t           comparisons;
-    uint32_t        *group;       /* 2n */
+    uint32_t        *read;        /* n */
     int             *slice_bad;   /* slices: a number was not finite */
     aggi_mix         mix[2], mix_room[2]; /* those applied, in order; memory for either pre-step */
     size_t           mixes;
@@ -560,7 +564,7 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that know
         c->count = (uint64_t *)aggi_take(a, s * n, sizeof *c->count);
         c->col_item = (aggi_item *)aggi_take(a, s * n, 2 * sizeof *c->col_item);
         c->pick  = (size_t *)aggi_take(a, n, sizeof *c->pick);
-        c->group = (uint32_t *)aggi_take(a, n, 2 * sizeof *c->group);
+        c->read = (uint32_t *)aggi_take(a, n, sizeof *c->read);
         c->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *c->network);
     }
     for (i = 0; i < 2; i++) {
@@ -719,7 +723,7 @@ static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double 
         for (j = i + 1; j < n; j += 4) {
             double sum[8 * AGGI_LANES] = { 0 };
             for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
-            aggi_tile(c->avx2, c->desc->rule == AGG_GM, a, b, at, blocks, sum);
+            aggi_tile(c->avx2, c->exact, a, b, at, blocks, sum);
             if (rest) aggi_tile_rest(a, b, at + blocks * AGGI_BLOCK, rest, sum);
             for (p = 0; p < 4 && j + p < n; p++) {
                 part[aggi_pair_index(i, j + p, n)] += aggi_add_lanes(sum + p * AGGI_LANES);
@@ -912,15 +916,17 @@ static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *
 }
 
 /* Columns: AGGI_COLS coordinates of all rows, sorted by a network, so that every comparison is a vector min and max over the
-   columns. It is Batcher's merge exchange less the comparisons that the wanted window does not need: c->group says which
-   places may be left in any order among themselves; a comparison within a group that nothing reads later is dropped. */
-static size_t aggi_prune(aggi_compare *list, size_t count, const uint32_t *group, uint32_t *read, size_t n) {
+   columns. It is Batcher's merge exchange less what the wanted window [from, to) does not need: results that nothing reads, and
+   (ordered == 0) comparisons inside the window that only put it in order. read: n numbers of scratch. */
+static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to, int ordered, uint32_t *read) {
     size_t i, kept = count;
-    for (i = 0; i < n; i++) read[i] = 0;
+    for (i = 0; i < n; i++) read[i] = i >= from && i < to ? 1 : 0; /* 1: by the window alone, 2: by a comparison */
     for (i = count; i-- > 0;) {
-        const aggi_compare c = list[i];
-        if (group[c.low] == group[c.high] && !read[c.low] && !read[c.high]) continue;
-        read[c.low] = read[c.high] = 1;
+        aggi_compare c = list[i];
+        if (!ordered && read[c.low] == 1 && read[c.high] == 1) continue;
+        c.need = (read[c.low] ? 1u : 0u) | (read[c.high] ? 2u : 0u);
+        if (!c.need) continue;
+        read[c.low] = read[c.high] = 2;
         list[--kept] = c;
     }
     memmove(list, list + kept, (count - kept) * sizeof *list);
@@ -929,13 +935,20 @@ static size_t aggi_prune(aggi_compare *list, size_t count, const uint32_t *group
 
 #define AGGI_SORT_KERNEL(name, attribute, vec, vmin, vmax)                                                              \
     attribute static void name(agg_real *cols, const aggi_compare *list, size_t count) {                                \
+        const size_t step = sizeof(vec) / sizeof(agg_real);                                                             \
         size_t i, l;                                                                                                    \
         for (i = 0; i < count; i++) {                                                                                   \
             agg_real *a = cols + list[i].low * AGGI_COLS, *b = cols + list[i].high * AGGI_COLS;                         \
-            for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                                           \
-                vec u, v, w;                                                                                            \
+            vec u, v, w;                                                                                                \
+            if (list[i].need == 3) for (l = 0; l < AGGI_COLS; l += step) {                                              \
                 memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
                 w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
+                w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
+            } else if (list[i].need == 1) for (l = 0; l < AGGI_COLS; l += step) {                                       \
+                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
+                w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
+            } else for (l = 0; l < AGGI_COLS; l += step) {                                                              \
+                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
                 w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
             }                                                                                                           \
         }                                                                                                               \
@@ -1012,7 +1025,7 @@ AGGI_INLINE void aggi_window_mean_body(int avx2, const agg_real *cols, size_t n,
     (void)avx2;
     if (near) aggi_near_body(cols, n, keep, mean, tie);
     else      aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
-    for (l = 0; l < AGGI_COLS; l++) any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
+    for (l = 0; l < AGGI_COLS && (near || sizeof(agg_real) > sizeof(float)); l++) any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
     *odd = any;
 }
 AGGI_CLONE(aggi_window_mean, (int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie, int *odd),
@@ -1024,28 +1037,42 @@ static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
     aggi_sort_base(cols, c->network, c->comparisons);
 }
 
-AGGI_INLINE void aggi_load_body(int avx2, const agg_real *const *rows, size_t n, size_t at, size_t width,
-                                agg_real *AGGI_RESTRICT cols, agg_real *AGGI_RESTRICT odd) {
-    size_t i, l;
-    (void)avx2;
-    for (i = 0; i < n; i++, cols += AGGI_COLS) {
-        const agg_real *AGGI_RESTRICT x = rows[i] + at;
-        if (width == AGGI_COLS) for (l = 0; l < AGGI_COLS; l++) { odd[l] += x[l]; cols[l] = x[l]; }
-        else for (l = 0; l < AGGI_COLS; l++) { cols[l] = l < width ? x[l] : 0; odd[l] += cols[l]; }
+/* Copies AGGI_COLS columns of all rows, and adds the rows up in odd, which stays finite only if they are. */
+#define AGGI_LOAD_KERNEL(name, attribute, vec)                                                                          \
+    attribute static void name(const agg_real *const *rows, size_t n, size_t at, agg_real *cols, agg_real *odd) {       \
+        size_t i, l;                                                                                                    \
+        for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                                               \
+            vec v, sum;                                                                                                 \
+            memcpy(&sum, odd + l, sizeof sum);                                                                          \
+            for (i = 0; i < n; i++) {                                                                                   \
+                AGGI_PREFETCH(rows[i] + at + l + 2 * AGGI_COLS);                                                        \
+                memcpy(&v, rows[i] + at + l, sizeof v);                                                                 \
+                memcpy(cols + i * AGGI_COLS + l, &v, sizeof v);                                                         \
+                sum += v;                                                                                               \
+            }                                                                                                           \
+            memcpy(odd + l, &sum, sizeof sum);                                                                          \
+        }                                                                                                               \
     }
+AGGI_LOAD_KERNEL(aggi_load_base, , aggi_vec)
+#ifdef AGGI_AVX2
+AGGI_LOAD_KERNEL(aggi_load_avx2, AGGI_AVX2, aggi_vec_avx2)
+#endif
+static void aggi_load(const aggi_ctx *c, size_t at, size_t width, agg_real *cols, agg_real *odd) {
+    size_t i, l;
+    if (width < AGGI_COLS) { /* the last ones: filled up with zeros */
+        for (i = 0; i < c->k_n; i++)
+            for (l = 0; l < AGGI_COLS; l++) odd[l] += cols[i * AGGI_COLS + l] = l < width ? c->k_rows[i][at + l] : 0;
+        return;
+    }
+#ifdef AGGI_AVX2
+    if (c->avx2) { aggi_load_avx2(c->k_rows, c->k_n, at, cols, odd); return; }
+#endif
+    aggi_load_base(c->k_rows, c->k_n, at, cols, odd);
 }
-AGGI_CLONE(aggi_load, (int avx2, const agg_real *const *rows, size_t n, size_t at, size_t width, agg_real *cols, agg_real *odd),
-           (avx2, rows, n, at, width, cols, odd))
 
-/* The network for k_n, k_keep, k_near. Only the sum of a trimmed window counts, not its order; of a window around the median
-   the order of the ends and the median itself. */
-static void aggi_prepare_network(aggi_ctx *c) {
-    const size_t n = c->k_n, from = (n - c->k_keep) / 2, to = (n + c->k_keep) / 2;
-    uint32_t *group = c->group, *read = c->group + n;
-    size_t i;
-    for (i = 0; i < n; i++) group[i] = c->k_near ? (uint32_t)i : i < from ? 0 : i < to ? 1 : 2;
-    c->comparisons = aggi_network(n, c->network);
-    c->comparisons = aggi_prune(c->network, c->comparisons, group, read, n);
+static void aggi_prepare_network(aggi_ctx *c) { /* for k_n, k_keep, k_near; of a trimmed window only the sum counts, not the order */
+    const size_t n = c->k_n, trim = c->k_near ? 0 : (n - c->k_keep) / 2;
+    c->comparisons = aggi_prune(c->network, aggi_network(n, c->network), n, trim, n - trim, c->k_near, c->read);
 }
 
 /* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow, count[i]++ for every
@@ -1085,7 +1112,7 @@ static void aggi_window_job(void *arg, size_t s) {
     for (i = 0; count && i < n; i++) count[i] = 0;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_COLS ? end - at : AGGI_COLS;
-        aggi_load(c->avx2, c->k_rows, n, at, width, cols, odd);
+        aggi_load(c, at, width, cols, odd);
         aggi_sort_columns(c, cols);
         aggi_window_mean(c->avx2, cols, n, c->k_keep, c->k_near, mean, tie, &look);
         for (l = 0; (look || count) && l < width; l++) {
@@ -1637,16 +1664,19 @@ static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pu
     }
 }
 
-/* The proof, in the space of the rows. Pass 1: z and the distances to it. Pass 2: r = sum of unit vectors.
-   Any y with |y_i| <= 1 and sum y = 0 gives the lower bound sum_i y_i.(x_i - z) on the least value. Rows close to z take what
-   they can of -r; the others y_i = u_i - rest/m, rest being what is left of r and m their number, all shrunk by the longest.
-   That is at most 1 + |rest|/m; if this is not good enough pass 3 gets u_i.r and so the true lengths. */
+/* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound sum_i y_i.(x_i - z) on the
+   least value. With u_i = (x_i - z) times k_weight_i, about 1/distance, and r = sum u: rows close to z have k_weight 0 and take
+   what they can of -r; the others y_i = u_i - rest/m, rest being what is left of r and m their number, all shrunk by the
+   longest of them. Pass 1 makes z, the distances and r at once; with k_weight from the solver that mostly is enough. If not,
+   pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true lengths of y. */
 AGGI_INLINE void aggi_gm_square_body(int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum) {
     const double scale = 1 / unit; /* a power of two: exact */
     double lane[8] = { 0 };
     size_t k, l;
     (void)avx2;
-    for (k = 0; k + 8 <= width; k += 8)
+    for (k = 0; unit == 1 && k + 8 <= width; k += 8)
+        for (l = 0; l < 8; l++) { const double t = (double)x[k + l] - z[k + l]; lane[l] += t * t; }
+    for (; k + 8 <= width; k += 8)
         for (l = 0; l < 8; l++) { const double t = (double)x[k + l] * scale - z[k + l] * scale; lane[l] += t * t; }
     for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] * scale - z[k + l] * scale; lane[l] += t * t; }
     *sum += aggi_sum8(lane); /* ||(x - z) / unit||^2 */
@@ -1658,7 +1688,8 @@ AGGI_INLINE void aggi_gm_direction_body(int avx2, const agg_real *AGGI_RESTRICT 
     const double scale = 1 / unit;
     size_t k;
     (void)avx2;
-    for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
+    if (unit == 1) for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
+    else           for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
 }
 AGGI_CLONE(aggi_gm_direction, (int avx2, const agg_real *x, const double *z, size_t width, double unit, double u, double *r),
            (avx2, x, z, width, unit, u, r))
@@ -1668,17 +1699,21 @@ static void aggi_gm_point(const aggi_ctx *c, size_t at, size_t width, double *z)
     for (k = 0; k < width; k++)
         if (!aggi_finite(z[k]) && c->checked) z[k] = aggi_combine_giants(c->x, c->weight, c->n, c->total, at + k);
 }
-static void aggi_gm_pass1(void *arg, size_t s) {
+static void aggi_gm_pass1(void *arg, size_t s) { /* part: n squared distances, then |r|^2 */
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * n, z[AGGI_BLOCK];
+    double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
     size_t at, width, i, k;
-    for (i = 0; i < n; i++) sum[i] = 0;
+    for (i = 0; i <= n; i++) sum[i] = 0;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
         aggi_gm_point(c, at, width, z);
-        for (k = 0; k < width; k++) c->stage[at + k] = (agg_real)z[k];
-        for (i = 0; i < n; i++) aggi_gm_square(c->avx2, c->x[i] + at, z, width, c->length[i], &sum[i]);
+        for (k = 0; k < width; k++) { c->stage[at + k] = (agg_real)z[k]; r[k] = 0; }
+        for (i = 0; i < n; i++) {
+            aggi_gm_square(c->avx2, c->x[i] + at, z, width, c->length[i], &sum[i]);
+            aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
+        }
+        for (k = 0; k < width; k++) sum[n] += r[k] * r[k];
     }
 }
 static void aggi_gm_residual_block(const aggi_ctx *c, size_t at, size_t width, double *z, double *r) {
@@ -1730,36 +1765,52 @@ static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *in
     return least / longest;
 }
 
-/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. */
-static int aggi_gm_prove(aggi_ctx *c, double unit, double *d, double *inverse) {
+static double aggi_gm_unit(const aggi_ctx *c, size_t i, double unit) { /* the unit of row i, in that of the ball */
+    return aggi_min(aggi_ratio(aggi_sqrt(c->length[i]), unit), 1e290);
+}
+
+/* The bound when |u_i| <= longest and |r| = r; pull_i > 0 for the m rows not close to z. */
+static double aggi_gm_bound(const double *d, const double *pull, size_t n, double r, double longest) {
+    double least = 0, m = 0, rest, i_d = 0;
+    size_t i;
+    for (i = 0; i < n; i++) { m += pull[i] > 0; least += pull[i] > 0 ? d[i] / longest : -d[i]; i_d += d[i]; }
+    rest = aggi_max(0, r - ((double)n - m)) / (m * longest);
+    return (least - rest * i_d) / (1 + rest);
+}
+
+/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances, about, in that unit. */
+static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *d, double *pull) {
     const size_t n = c->n;
     const double goal = aggi_gap(c->desc);
-    double least = 0, sum = 0, close, m = 0, r = 0, kappa;
+    double least, sum = 0, guessed = 0, close, r = 0, longest = 0, m = 0;
     size_t i, s;
+    for (i = 0; i < n; i++) guessed += guess[i];
+    close = aggi_gm_close(goal, guess, n, guessed);
+    for (i = 0; i < n; i++) pull[i] = guess[i] > close ? aggi_gm_unit(c, i, unit) / guess[i] : 0;
+    c->k_weight = pull;
     aggi_run(c, aggi_gm_pass1);
-    for (i = 0; i < n; i++) {
+    for (i = 0; i <= n; i++) {
         double square = 0;
-        for (s = 0; s < c->slices; s++) square += c->part[s * n + i];
+        for (s = 0; s < c->slices; s++) square += c->part[s * (n + 1) + i];
         if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
-        inverse[i] = aggi_sqrt(square);
-        d[i] = inverse[i] * aggi_min(aggi_ratio(aggi_sqrt(c->length[i]), unit), 1e290);
+        if (i == n) { r = aggi_sqrt(square); break; }
+        longest = aggi_max(longest, aggi_sqrt(square) * pull[i]);
+        d[i] = aggi_sqrt(square) * aggi_gm_unit(c, i, unit);
         sum += d[i];
     }
     c->report.gap = 0;
     if (!(sum > 0)) return AGG_OK;
-    close = aggi_gm_close(goal, d, n, sum);
-    for (i = 0; i < n; i++) {
-        least += d[i] > close ? d[i] : -d[i];
-        m += d[i] > close ? 1 : 0;
-        inverse[i] = d[i] > close ? 1 / inverse[i] : 0;
+    least = aggi_gm_bound(d, pull, n, r, aggi_max(1, longest));
+    if (!(sum <= least * (1 + goal))) { /* not proven: do it with the true distances */
+        close = aggi_gm_close(goal, d, n, sum);
+        for (i = 0; i < n; i++) { pull[i] = d[i] > close ? aggi_gm_unit(c, i, unit) / d[i] : 0; m += pull[i] > 0; }
+        aggi_run(c, aggi_gm_pass2);
+        for (s = 0, r = 0; s < c->slices; s++) r += c->part[s];
+        r = aggi_sqrt(r);
+        least = aggi_gm_bound(d, pull, n, r, 1);
+        if (!(sum <= least * (1 + goal)))
+            least = aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, r > (double)n - m ? 1 - ((double)n - m) / r : 0, m));
     }
-    c->k_weight = inverse;
-    aggi_run(c, aggi_gm_pass2);
-    for (s = 0; s < c->slices; s++) r += c->part[s];
-    r = aggi_sqrt(r);
-    kappa = r > (double)n - m ? 1 - ((double)n - m) / r : 0;
-    least = (least - kappa * r / m * sum) / (1 + kappa * r / m);
-    if (!(sum <= least * (1 + goal))) least = aggi_max(least, aggi_gm_sharp_bound(c, d, inverse, close, r, kappa, m));
     c->report.gap = least > 0 ? aggi_max(0, sum / least - 1) : aggi_infinity();
     return AGG_OK;
 }
@@ -1813,40 +1864,54 @@ static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) { /* a few Newt
             if (!aggi_gm_newton(c->mat2, n, d, step, tmp)) break;
         }
         aggi_gm_move(n, best_w, step, by, c->weight);
-        status = aggi_gm_prove(c, unit, d, tmp);
+        status = aggi_gm_prove(c, unit, d, d, tmp);
         if (c->report.gap < best) { best = c->report.gap; memcpy(best_w, c->weight, n * sizeof *best_w); by = 1; }
         else by /= 4;
     }
     memcpy(c->weight, best_w, n * sizeof *best_w);
-    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c, unit, d, tmp) : status;
+    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c, unit, d, d, tmp) : status;
 }
 
-static int aggi_gm(aggi_ctx *c) {
+static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, prove */
     const size_t n = c->n;
-    const double goal = aggi_gap(c->desc);
-    double radius, unit, *w = c->vec, *pull = c->back;
+    double radius, *w = c->vec, *guess = c->vec + n, *pull = c->back;
     size_t i, center;
     int    status = aggi_pairs(c);
     if (status) return status;
     center = aggi_best_ball(c, n / 2 + 1, &radius);
-    unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
+    *unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
     for (i = 0; i < n; i++) {
         const double root = aggi_pair_root(c, c->pair[center * n + i]);
-        c->length[i] = aggi_near_power(root > 0 ? root : unit); /* a unit for row i, so that its squares fit */
+        c->length[i] = c->wide ? aggi_near_power(root > 0 ? root : *unit) : 1; /* a unit for row i, so that its squares fit */
         w[i] = i == center;
+        guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
         pull[i] = 1;
     }
     if (radius > 0) { /* else a majority coincides, and is the median */
         aggi_gm_matrix(c, center, radius, pull);
-        aggi_gm_solve(c->mat, c->mat2, n, goal, c->vec);
+        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap(c->desc), c->vec);
     }
     for (i = 0, c->total = 0; i < n; i++) c->total += w[i];
     for (i = 0; i < n; i++) c->weight[i] = w[i] / c->total * pull[i];
     for (i = 0; i < n; i++) c->weight[center] += w[i] / c->total * (1 - pull[i]);
     c->total = 1;
-    status = aggi_gm_prove(c, unit, c->vec + n, c->vec + 3 * n);
+    status = aggi_gm_prove(c, *unit, guess, guess, c->vec + 3 * n);
     for (i = 0; i < n; i++) if (!(pull[i] > 0)) c->report.gap = 0; /* within the ball the value is that row's distance, all but */
+    return status;
+}
+
+static int aggi_gm(aggi_ctx *c) {
+    const double goal = aggi_gap(c->desc);
+    double unit;
+    int    status;
+    c->exact = 0;
+    status = aggi_gm_attempt(c, &unit);
+    if (status == AGG_OK && c->report.gap > goal) { /* far rows and few coordinates need better distances than float's */
+        c->exact = 1;
+        status = aggi_gm_attempt(c, &unit);
+    }
     if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
+    c->exact = 0;
     return status != AGG_OK ? status : c->report.gap <= goal ? AGG_OK : AGG_INEXACT;
 }
 
