@@ -7,7 +7,7 @@ WARN     = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdo
 C99      = -std=c99 $(WARN) -Wstrict-prototypes -I.
 CXX11    = -std=c++11 -x c++ $(WARN) -I.
 VARIANTS = float double
-DEMO     = 02_attack_table
+DEMO     = 04_cartpole
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
@@ -44,8 +44,9 @@ endif
 demo: $(BUILD)/$(DEMO)  ## run the demonstration
 	@$(BUILD)/$(DEMO)
 
-picture: $(BUILD)/02_attack_table  ## draw the picture of README.md again
+picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole  ## draw the pictures of README.md again
 	@$(BUILD)/02_attack_table examples/attack_table.svg
+	@$(BUILD)/04_cartpole examples/cartpole.svg
 
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
@@ -72,13 +73,24 @@ valgrind:  ## the float tests under valgrind
 	    $(MAKE) test BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float; \
 	else echo "skipped: valgrind is not installed"; fi
 
+BITS_FLAGS = -O0 -Os -O2 -O3,-march=native -O2,-DAGG_NO_DISPATCH,-DRN_NO_DISPATCH -O3,-march=native,-std=gnu11
+bits:  ## the same bits from every compiler, optimisation level and instruction set at hand
+	@mkdir -p $(BUILD)/bits; for cc in gcc clang; do command -v $$cc >/dev/null || { echo "skipped: no $$cc"; continue; }; \
+	for flags in $(BITS_FLAGS); do for real in float double; do \
+	    $$cc $$(echo $$flags | tr , ' ') $$([ $$real = double ] && echo -DAGG_DOUBLE) -I. -Itests tests/test_bits.c \
+	        -o $(BUILD)/bits/test -pthread -lm && $(BUILD)/bits/test >$(BUILD)/bits/log && echo "  same bits: $$cc $$flags $$real" || \
+	    { echo "  OTHER BITS: $$cc $$flags $$real"; cat $(BUILD)/bits/log; exit 1; }; \
+	done; done; done
+
 GCOV = gcov
+COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
-	@rm -f $(BUILD)/coverage/*/*.gcda $(BUILD)/coverage/*/*/*.gcda
-	@$(MAKE) test BUILD=$(BUILD)/coverage CC=gcc CFLAGS="-O0 -g -DNDEBUG --coverage -fprofile-update=atomic"; \
-	    status=$$?; \
-	    for data in $(BUILD)/coverage/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done > $(BUILD)/coverage/all.gcov; \
-	    $(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov $(HEADERS) && exit $$status
+	@rm -rf $(BUILD)/coverage
+	@$(MAKE) test BUILD=$(BUILD)/coverage CC=gcc CFLAGS="$(COVERAGE)"
+	@$(MAKE) test BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH -DRN_NO_DISPATCH" VARIANTS=float
+	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
+	    > $(BUILD)/coverage/all.gcov
+	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt $(HEADERS)
 
 clean:  ## remove build/
 	@rm -rf $(BUILD)
@@ -100,7 +112,7 @@ $(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs README.md $(HEADERS)
 	@$< $(@D) README.md $(HEADERS) && touch $@
 
 BENCH_O2     = -O2
-BENCH_NATIVE = -O3 -march=native
+BENCH_NATIVE = -O2 -march=native
 $(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
 $(BUILD)/bench/native/%: CFLAGS = $(BENCH_NATIVE)
 
@@ -122,5 +134,5 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: all demo picture test bench strict asan valgrind coverage clean help build-tests run-tests always
+.PHONY: all demo picture test bench strict asan valgrind bits coverage clean help build-tests run-tests always
 .SECONDARY:

@@ -86,7 +86,8 @@
    THREADS      no globals: call from any thread. Calls at the same time may share desc and rows, never out, scratch or
                 report. desc.jobs spreads one call over your own threads; rng is only called from the calling thread.
    DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits of
-                out do not depend on the number of threads, the optimisation level or the instruction set.
+                out do not depend on the number of threads, the optimisation level or the instruction set (clang's
+                -ffp-contract=fast is the exception: no source can turn it off).
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out is untouched.
                 Nothing prints, aborts or asserts on your data. */
 #ifndef AGGREGATORS_H
@@ -345,10 +346,9 @@ static double aggi_sqrt(double v) { /* Newton, then one step with the exact rema
     return (y + rest / (2 * y)) * scale;
 }
 
-static double aggi_log(double v) { /* v = m 2^e; log m = 2 atanh((m-1)/(m+1)) */
+static double aggi_log(double v) { /* v > 0. v = m 2^e; log m = 2 atanh((m-1)/(m+1)) */
     int    e, k;
     double m, s, sum = 0;
-    if (!(v > 0)) return -aggi_infinity();
     if (!aggi_finite(v)) return v;
     if (v < DBL_MIN) return aggi_log(v * aggi_pow2(64)) - 64 * 0.69314718055994530942;
     e = aggi_exponent(v);
@@ -784,13 +784,12 @@ static double aggi_pair_square(const aggi_ctx *c, double v, double unit) { /* sq
 static int aggi_pairs(aggi_ctx *c) {
     const size_t n = c->n, pairs = n * (n - 1) / 2;
     size_t i, j, s, p;
-    int    pass;
     aggi_run(c, aggi_pairs_job);
     for (s = 1; s < c->slices; s++) for (p = 0; p < pairs; p++) c->part[p] += c->part[s * pairs + p];
     if (!c->checked) for (p = 0; p < pairs; p++) if (!aggi_finite(c->part[p])) return AGGI_SUSPECT;
     c->wide = 0;
     for (i = 0; i < n; i++) c->pair[i * n + i] = 0;
-    for (pass = 0; pass < 2; pass++) {
+    for (;;) {
         for (i = 0, p = 0; i < n; i++) {
             for (j = i + 1; j < n; j++, p++) {
                 double v = c->part[p];
@@ -802,10 +801,9 @@ static int aggi_pairs(aggi_ctx *c) {
                 c->pair[i * n + j] = c->pair[j * n + i] = v;
             }
         }
-        if (c->wide != -1) break; /* found out on the way that it must be wide: once more */
-        c->wide = 1;
+        if (c->wide != -1) return AGG_OK;
+        c->wide = 1; /* found out on the way that it must be wide: once more */
     }
-    return AGG_OK;
 }
 
 /* c->length[i] = sqrt(||x_i - k_center||), k_center == NULL: of the norm. */
@@ -1135,7 +1133,7 @@ static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_
     aggi_prepare_network(c);
     aggi_run(c, aggi_window_job);
     if (aggi_any_bad(c)) return AGGI_SUSPECT;
-    for (i = 0; c->report.weight && weight && i < n; i++) {
+    for (i = 0; c->report.weight && i < n; i++) {
         uint64_t count = 0;
         for (s = 0; s < c->slices; s++) count += c->count[s * c->desc->n + i];
         weight[i] = (double)count / (double)c->dim / (double)keep;
@@ -1222,12 +1220,9 @@ static void aggi_take_vertex(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t 
 
 static size_t aggi_first_neighbour(const aggi_ctx *c, const aggi_cover_state *s, size_t v) {
     const size_t words = AGGI_WORDS(c->n);
-    size_t w;
-    for (w = 0; w < words; w++) {
-        const uint64_t u = c->graph[v * words + w] & s->open[w];
-        if (u) return w * 64 + aggi_lowest(u);
-    }
-    return c->n;
+    size_t w = 0;
+    while (!(c->graph[v * words + w] & s->open[w])) w++;
+    return w * 64 + aggi_lowest(c->graph[v * words + w] & s->open[w]);
 }
 
 static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) { /* v itself stays outside */
@@ -1789,7 +1784,7 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
     for (i = 0; i < n; i++) pull[i] = guess[i] > close ? aggi_gm_unit(c, i, unit) / guess[i] : 0;
     c->k_weight = pull;
     aggi_run(c, aggi_gm_pass1);
-    for (i = 0; i <= n; i++) {
+    for (i = 0;; i++) {
         double square = 0;
         for (s = 0; s < c->slices; s++) square += c->part[s * (n + 1) + i];
         if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
@@ -2132,20 +2127,18 @@ static void aggi_mix_job(void *arg, size_t s) {
     }
 }
 
-static int aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
+static void aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
     const size_t keep = c->n - c->f;
     size_t i, j;
-    const int status = aggi_pairs(c);
-    if (status) return status;
+    (void)aggi_pairs(c);
     for (i = 0; i < c->n; i++) {
         aggi_by_distance(c, i);
         for (j = 0; j < keep; j++) m->weight[i * c->n + c->item[j].index] = 1;
         m->total[i] = (double)keep;
     }
-    return AGG_OK;
 }
 
-static int aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) { /* Fisher-Yates, then groups of neighbours */
+static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) { /* Fisher-Yates, then groups of neighbours */
     const agg_rng rng = c->desc->rng;
     const size_t  size = aggi_bucket(c->desc);
     size_t i, pivot = c->pivot;
@@ -2161,14 +2154,12 @@ static int aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) { /* Fisher-Yates, then 
         m->total[i / size] += 1;
         if (c->item[i].index == pivot) c->pivot = i / size;
     }
-    return AGG_OK;
 }
 
-static int aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
+static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
     double most = aggi_sqrt(c->desc->clip);
     size_t i;
-    const int status = aggi_lengths(c, c->x, c->n, NULL);
-    if (status) return status;
+    (void)aggi_lengths(c, c->x, c->n, NULL);
     if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
         const size_t clipped = (size_t)((double)(2 * c->f) * (double)(c->n - c->f) / (double)c->n);
         for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
@@ -2179,27 +2170,24 @@ static int aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
         m->weight[i * c->n + i] = c->length[i] > most ? aggi_ratio(most, c->length[i]) : 1;
         m->total[i] = 1;
     }
-    return AGG_OK;
 }
 
-static int aggi_pre_step(aggi_ctx *c, size_t which) {
+static void aggi_pre_step(aggi_ctx *c, size_t which) { /* the rows are known to be finite, so nothing can go wrong */
     const agg_pre pre = c->desc->pre[which];
     aggi_mix *m = &c->mix[c->mixes];
     size_t i;
-    int    status;
-    if (pre == AGG_PRE_NONE) return AGG_OK;
+    if (pre == AGG_PRE_NONE) return;
     *m = c->mix_room[which];
     m->n_in = m->n_out = c->n;
     memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
     memset(m->total, 0, c->n * sizeof *m->total);
-    status = pre == AGG_PRE_NNM ? aggi_mix_nnm(c, m) : pre == AGG_PRE_BUCKETING ? aggi_mix_bucketing(c, m)
-                                                       : aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
-    if (status) return status;
+    if (pre == AGG_PRE_NNM) aggi_mix_nnm(c, m);
+    else if (pre == AGG_PRE_BUCKETING) aggi_mix_bucketing(c, m);
+    else aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
     aggi_run(c, aggi_mix_job);
     c->n = m->n_out;
     for (i = 0; i < c->n; i++) c->x[i] = m->rows + i * c->dim;
     c->mixes++;
-    return AGG_OK;
 }
 
 /* ---- 7 the call ------------------------------------------------------------------------------------------------------- */
@@ -2293,7 +2281,7 @@ static int aggi_apply_rule(aggi_ctx *c) {
 
 static int aggi_attempt(aggi_ctx *c) { /* pre-steps and rule on the rows as sent; the result is in c->stage */
     size_t i;
-    int    status = AGG_OK, combined;
+    int    status, combined;
     c->n = c->sent_n;
     c->f = c->desc->f - c->report.dropped;
     c->total = 0;
@@ -2302,8 +2290,8 @@ static int aggi_attempt(aggi_ctx *c) { /* pre-steps and rule on the rows as sent
     for (i = 0; i < c->n; i++) c->x[i] = c->sent[i];
     for (c->pivot = 0; c->pivot < c->n && c->id[c->pivot] != c->desc->pivot;) c->pivot++;
     if (c->desc->rule == AGG_MONNA && c->pivot == c->n) return AGG_ERR_PIVOT;
-    for (i = 0; i < 2 && status == AGG_OK; i++) status = aggi_pre_step(c, i);
-    if (status == AGG_OK) status = aggi_apply_rule(c);
+    for (i = 0; i < 2; i++) aggi_pre_step(c, i);
+    status = aggi_apply_rule(c);
     if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM) return status;
     combined = aggi_combine(c, c->x, c->weight, c->n, c->total, c->stage);
     return combined ? combined : status;

@@ -1,9 +1,10 @@
 /* merge_coverage - line and branch coverage of headers over all programs that include them.
 
-   usage: merge_coverage FILE header...
+   usage: merge_coverage FILE REASONS header...
 
    FILE is the text of `gcov -b -c -t`, of any number of programs one after the other. A header is compiled into each of
-   them, as float and as double: a line or a branch counts as covered if one of them took it. */
+   them, as float and as double: a line or a branch counts as covered if one of them took it. REASONS explains what is not:
+   lines "piece of the source line => reason"; what has no reason is listed last and makes the program fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 typedef struct line_info {
     int           code, run;                /* has code in some program; ran in some program */
-    size_t        branches;
+    unsigned char branch[MAX_BRANCHES];     /* there is one of that number: gcov numbers calls along with them */
     unsigned char taken[MAX_BRANCHES];
     char          source[160];
 } line_info;
@@ -44,7 +45,7 @@ static void take_branch(line_info *line, const char *text) { /* "branch  1 taken
     unsigned      index;
     unsigned long count = 0;
     if (sscanf(text, "branch %u taken %lu", &index, &count) < 1 || index >= MAX_BRANCHES) return;
-    if (line->branches <= index) line->branches = index + 1;
+    line->branch[index] = 1;
     if (count > 0) line->taken[index] = 1;
 }
 
@@ -72,10 +73,32 @@ static void read_gcov(const char *path, const char *header) {
     fclose(file);
 }
 
-static size_t branches_taken(const line_info *line) {
-    size_t taken = 0;
-    for (size_t i = 0; i < line->branches; i++) taken += line->taken[i];
-    return taken;
+static size_t count(const unsigned char *flags) {
+    size_t sum = 0;
+    for (size_t i = 0; i < MAX_BRANCHES; i++) sum += flags[i];
+    return sum;
+}
+
+#define MAX_REASONS 400
+static struct reason { char piece[160], why[200]; } reasons[MAX_REASONS];
+static size_t reason_count;
+
+static void read_reasons(const char *path) {
+    char  text[512];
+    FILE *file = fopen(path, "r");
+    while (file && fgets(text, sizeof text, file) && reason_count < MAX_REASONS) {
+        char *arrow = strstr(text, " => ");
+        if (*text == '#' || !arrow) continue;
+        *arrow = '\0';
+        arrow[4 + strcspn(arrow + 4, "\n")] = '\0';
+        snprintf(reasons[reason_count].piece, sizeof reasons->piece, "%.150s", text);
+        snprintf(reasons[reason_count++].why, sizeof reasons->why, "%.190s", arrow + 4);
+    }
+    if (file) fclose(file);
+}
+static const char *reason_for(const char *source) {
+    for (size_t i = 0; i < reason_count; i++) if (strstr(source, reasons[i].piece)) return reasons[i].why;
+    return NULL;
 }
 
 static void print_share(const char *what, size_t part, size_t whole) {
@@ -83,36 +106,49 @@ static void print_share(const char *what, size_t part, size_t whole) {
            (unsigned long)part, (unsigned long)whole);
 }
 
-static void report(const char *header) {
-    size_t code = 0, run = 0, branches = 0, taken = 0;
+static void print_line(size_t i, const char *why) {
+    const line_info *line = &lines[i];
+    if (!line->run) printf("    never run   ");
+    else printf("    %2lu of %2lu taken", (unsigned long)count(line->taken), (unsigned long)count(line->branch));
+    printf(" %4lu: %s\n", (unsigned long)i, line->source + strspn(line->source, " "));
+    if (why) printf("                         because %s\n", why);
+}
+
+static size_t report(const char *header) { /* returns how many lines are not covered and not explained */
+    size_t code = 0, run = 0, branches = 0, taken = 0, open = 0;
     for (size_t i = 0; i < MAX_LINES; i++) {
         code += lines[i].code != 0;
         run  += lines[i].run != 0;
-        branches += lines[i].branches;
-        taken    += branches_taken(&lines[i]);
+        branches += count(lines[i].branch);
+        taken    += count(lines[i].taken);
     }
     printf("\n%s\n", header);
     print_share("lines", run, code);
     print_share("branches", taken, branches);
-    for (size_t i = 0; i < MAX_LINES; i++) {
-        if (lines[i].code && !lines[i].run) {
-            printf("    never run    %5lu: %s\n", (unsigned long)i, lines[i].source);
-        } else if (branches_taken(&lines[i]) < lines[i].branches) {
-            printf("    %2lu of %2lu taken %4lu: %s\n", (unsigned long)branches_taken(&lines[i]),
-                   (unsigned long)lines[i].branches, (unsigned long)i, lines[i].source);
+    for (int explained = 1; explained >= 0; explained--) {
+        for (size_t i = 0; i < MAX_LINES; i++) {
+            const char *why = reason_for(lines[i].source);
+            if (!lines[i].code || (lines[i].run && count(lines[i].taken) == count(lines[i].branch))) continue;
+            if (explained != (why != NULL)) continue;
+            if (!why && !open++) printf("  without a reason:\n");
+            print_line(i, why);
         }
     }
+    return open;
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) {
-        fprintf(stderr, "usage: merge_coverage FILE header...\n");
+    size_t open = 0;
+    if (argc < 4) {
+        fprintf(stderr, "usage: merge_coverage FILE REASONS header...\n");
         return EXIT_FAILURE;
     }
-    for (int i = 2; i < argc; i++) {
+    read_reasons(argv[2]);
+    for (int i = 3; i < argc; i++) {
         memset(lines, 0, sizeof lines);
         read_gcov(argv[1], base_name(argv[i]));
-        report(argv[i]);
+        open += report(argv[i]);
     }
-    return EXIT_SUCCESS;
+    printf("\n%lu lines not covered and not explained in %s\n", (unsigned long)open, argv[2]);
+    return open ? EXIT_FAILURE : EXIT_SUCCESS;
 }
