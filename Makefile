@@ -115,6 +115,7 @@ BENCH_O2     = -O2
 BENCH_NATIVE = -O2 -march=native
 $(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
 $(BUILD)/bench/native/%: CFLAGS = $(BENCH_NATIVE)
+$(BUILD)/bench/native/estimator: CFLAGS = -O3 -march=native
 
 # an example may print a float, say = {0} and leave a variable unused
 DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers

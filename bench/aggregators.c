@@ -8,12 +8,6 @@
 #include "bench.h"
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#define HAVE_X86 1
-#else
-#define HAVE_X86 0
-#endif
 
 /* ---- rows and calls -------------------------------------------------------------------------------------------- */
 typedef struct table {
@@ -352,87 +346,16 @@ static void bench_rules(int ms_only) {
 }
 
 /* ---- 2. the arithmetic limit ----------------------------------------------------------------------------------- */
-/* Registers only: enough independent chains to hide the latency of a multiply-add. */
-#define PEAK_STEPS 100000
-static volatile float sink;
-#if HAVE_X86
-/* Different starts: equal chains would be merged into one. */
-#define PEAK_START(V, SET)                                                                                     \
-    float s = sink;                                                                                            \
-    V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3), a4 = SET(s + 4),   \
-      a5 = SET(s + 5), a6 = SET(s + 6), a7 = SET(s + 7), a8 = SET(s + 8), a9 = SET(s + 9), a10 = SET(s + 10),  \
-      a11 = SET(s + 11);
-#define PEAK_CHAINS(OP) /* twelve accumulators, each a = a*x + y */                                            \
-    for (long i = 0; i < steps; i++) {                                                                         \
-        a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                            \
-        a4 = OP(a4, x, y), a5 = OP(a5, x, y), a6 = OP(a6, x, y), a7 = OP(a7, x, y);                            \
-        a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);                        \
-    }
-#define SUM8(ADD) ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
-#define SUM12(ADD) ADD(SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
-
-__attribute__((target("avx512f"))) static void peak_avx512(long steps) {
-    PEAK_START(__m512, _mm512_set1_ps)
-    PEAK_CHAINS(_mm512_fmadd_ps)
-    sink = _mm512_cvtss_f32(SUM12(_mm512_add_ps));
-}
-
-__attribute__((target("avx2,fma"))) static void peak_avx2(long steps) {
-    PEAK_START(__m256, _mm256_set1_ps)
-    PEAK_CHAINS(_mm256_fmadd_ps)
-    sink = _mm256_cvtss_f32(SUM12(_mm256_add_ps));
-}
-
-static __m128 multiply_add(__m128 a, __m128 x, __m128 y) { return _mm_add_ps(_mm_mul_ps(a, x), y); }
-
-static void peak_sse2(long steps) {
-    PEAK_START(__m128, _mm_set1_ps)
-    PEAK_CHAINS(multiply_add)
-    sink = _mm_cvtss_f32(SUM12(_mm_add_ps));
-}
-#else
-static void peak_plain(long steps) { /* 96 accumulators the compiler may put into vectors */
-    float a[96], x = 0.5f, y = sink;
-    for (int k = 0; k < 96; k++) a[k] = y + (float)k;
-    for (long i = 0; i < steps; i++)
-        for (int k = 0; k < 96; k++) a[k] = a[k] * x + y;
-    for (int k = 1; k < 96; k++) a[0] += a[k];
-    sink = a[0];
-}
-#endif
-
-static double peak_of(void (*kernel)(long), double lanes) { /* multiply-adds per second */
-    bench_stat b = {{0}, 0};
-    for (int i = 0; i < 50; i++) {
-        double start = bench_cpu();
-        kernel(PEAK_STEPS);
-        bench_add(&b, bench_cpu() - start);
-    }
-    return 12.0 * PEAK_STEPS * lanes / bench_min(&b);
-}
-
-static double machine_peak(const char **with) {
-#if HAVE_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return *with = "AVX-512 fma", peak_of(peak_avx512, 16);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return *with = "AVX2 fma", peak_of(peak_avx2, 8);
-    return *with = "SSE2 multiply and add", peak_of(peak_sse2, 4);
-#else
-    return *with = "compiled multiply-add", peak_of(peak_plain, 8);
-#endif
-}
-
 static void bench_distances(void) {
     const char *with;
     table       t = table_make(50, 15, 100000);
     bench_stat  krum = {{0}, 0};
     agg_desc    d = agg_make_desc(AGG_KRUM, t.n, t.dim, t.f);
-    double      peak = machine_peak(&with);
+    double      peak = bench_peak(&with);
     fprintf(stderr, "distance pass ...\n");
     fill_agents(&t, 0.5, 1);
     for (int i = 0; i < (bench_quick() ? 15 : 50); i++) bench_add(&krum, call(&t, &d, NULL, NULL));
-    peak = fmax(peak, machine_peak(&with)); /* before and after: the clock may change */
+    peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
     double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak, s = bench_min(&krum), ratio = s / limit;
     printf("\ndistance pass (all of Krum), n=50 d=100000: %.2f ms; the limit, n^2 d/2 multiply-adds at %.1f G/s (%s), "
            "is %.2f ms\n  %.2f x the limit  target 3.0 %s\n", s * 1e3, peak * 1e-9, with, limit * 1e3, ratio,

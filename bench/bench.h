@@ -1,5 +1,5 @@
-/* bench.h - what every benchmark here needs: a clock, statistics of noisy timings, random numbers, a small thread pool.
-   Include it first: it asks POSIX for the clock. Link with -pthread. */
+/* bench.h - what every benchmark here needs: a clock, statistics of noisy timings, random numbers, a small thread pool,
+   the arithmetic limit of the machine. Include it first: it asks POSIX for the clock. Link with -pthread. */
 #ifndef BENCH_H
 #define BENCH_H
 #ifndef _POSIX_C_SOURCE
@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define BENCH_X86 1
+#else
+#define BENCH_X86 0
+#endif
 
 #if defined(__GNUC__)
 #define BENCH_UNUSED __attribute__((unused))
@@ -149,6 +155,78 @@ static BENCH_UNUSED void bench_pool_stop(bench_pool *p) {
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->threads; i++) pthread_join(p->thread[i], NULL);
+}
+
+/* ---- the arithmetic limit -------------------------------------------------------------------------------------- */
+/* Registers only: enough independent chains to hide the latency of a multiply-add. */
+#define BENCH_PEAK_STEPS 100000
+static BENCH_UNUSED volatile float bench_sink;
+#if BENCH_X86
+/* Different starts: equal chains would be merged into one. */
+#define BENCH_PEAK_START(V, SET)                                                                                \
+    float s = bench_sink;                                                                                       \
+    V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3), a4 = SET(s + 4),    \
+      a5 = SET(s + 5), a6 = SET(s + 6), a7 = SET(s + 7), a8 = SET(s + 8), a9 = SET(s + 9), a10 = SET(s + 10),   \
+      a11 = SET(s + 11);
+#define BENCH_PEAK_CHAINS(OP) /* twelve accumulators, each a = a*x + y */                                       \
+    for (long i = 0; i < steps; i++) {                                                                          \
+        a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                             \
+        a4 = OP(a4, x, y), a5 = OP(a5, x, y), a6 = OP(a6, x, y), a7 = OP(a7, x, y);                             \
+        a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);                         \
+    }
+#define BENCH_SUM8(ADD) ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
+#define BENCH_SUM12(ADD) ADD(BENCH_SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
+
+__attribute__((target("avx512f"))) static BENCH_UNUSED void bench_peak_avx512(long steps) {
+    BENCH_PEAK_START(__m512, _mm512_set1_ps)
+    BENCH_PEAK_CHAINS(_mm512_fmadd_ps)
+    bench_sink = _mm512_cvtss_f32(BENCH_SUM12(_mm512_add_ps));
+}
+
+__attribute__((target("avx2,fma"))) static BENCH_UNUSED void bench_peak_avx2(long steps) {
+    BENCH_PEAK_START(__m256, _mm256_set1_ps)
+    BENCH_PEAK_CHAINS(_mm256_fmadd_ps)
+    bench_sink = _mm256_cvtss_f32(BENCH_SUM12(_mm256_add_ps));
+}
+
+static BENCH_UNUSED __m128 bench_multiply_add(__m128 a, __m128 x, __m128 y) { return _mm_add_ps(_mm_mul_ps(a, x), y); }
+
+static BENCH_UNUSED void bench_peak_sse2(long steps) {
+    BENCH_PEAK_START(__m128, _mm_set1_ps)
+    BENCH_PEAK_CHAINS(bench_multiply_add)
+    bench_sink = _mm_cvtss_f32(BENCH_SUM12(_mm_add_ps));
+}
+#else
+static BENCH_UNUSED void bench_peak_plain(long steps) { /* 96 accumulators the compiler may put into vectors */
+    float a[96], x = 0.5f, y = bench_sink;
+    for (int k = 0; k < 96; k++) a[k] = y + (float)k;
+    for (long i = 0; i < steps; i++)
+        for (int k = 0; k < 96; k++) a[k] = a[k] * x + y;
+    for (int k = 1; k < 96; k++) a[0] += a[k];
+    bench_sink = a[0];
+}
+#endif
+
+static BENCH_UNUSED double bench_peak_of(void (*kernel)(long), double lanes) { /* multiply-adds per second */
+    bench_stat b = {{0}, 0};
+    for (int i = 0; i < 50; i++) {
+        double start = bench_cpu();
+        kernel(BENCH_PEAK_STEPS);
+        bench_add(&b, bench_cpu() - start);
+    }
+    return 12.0 * BENCH_PEAK_STEPS * lanes / bench_min(&b);
+}
+
+static BENCH_UNUSED double bench_peak(const char **with) {
+#if BENCH_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f")) return *with = "AVX-512 fma", bench_peak_of(bench_peak_avx512, 16);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return *with = "AVX2 fma", bench_peak_of(bench_peak_avx2, 8);
+    return *with = "SSE2 multiply and add", bench_peak_of(bench_peak_sse2, 4);
+#else
+    return *with = "compiled multiply-add", bench_peak_of(bench_peak_plain, 8);
+#endif
 }
 
 /* ---- what machine, what build ---------------------------------------------------------------------------------- */

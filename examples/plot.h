@@ -6,10 +6,16 @@
        plot_heatmap(&p, plot_make_box(120, 90, 700, 400), &heat);
        return plot_close(&p);                              // 0 if every byte reached the file
 
+       plot_chart chart = {"CartPole", "episodes", "return", {0, 400, 0}, {0, 500, 0}, curves, 4};
+       plot_legend(&p, 60, 60, curves, 4);
+       plot_curves(&p, plot_cell(plot_make_box(60, 80, 820, 480), 2, 3, 0, 1), &chart); // row 0, column 1 of 2 x 3
+       plot_terminal(stdout, &chart, 80, 16, colour);      // the same chart in characters
+
    A figure is a page in pixels, y down. A panel is a box on it. A scale maps values to 0..1, linear or logarithmic;
    axes and colour bars take their ticks from it. Colours are CSS classes, defined for light and for dark mode:
        text classes    title, label, note        lines   axis, grid
        fills           k0 .. k23                 a ramp from calm to loud; t0 .. t23 is readable text on top of it
+       curves          c0 .. c7, and b0 .. b7 for the bands around them
    A new kind of panel is a function that takes the plot, a box and a struct of data. */
 #ifndef PLOT_H
 #define PLOT_H
@@ -24,9 +30,11 @@
 #define PLOT_FN static
 #endif
 #define PLOT_SHADES 24
+#define PLOT_COLOURS 8
 
 typedef struct plot {
     FILE *out;
+    int   styled; /* the colours of curves are in the file: written when first needed */
 } plot;
 typedef struct plot_box {
     double x, y, w, h;
@@ -46,6 +54,21 @@ typedef struct plot_heat {
     const char        *scale_label;
     size_t             split_row, split_col; /* a small gap before this row or column; 0 = none */
 } plot_heat;
+
+typedef struct plot_curve {
+    const char   *label;
+    size_t        n;
+    const double *x, *y;
+    const double *lo, *hi; /* a band around y; NULL = none */
+    int           colour;  /* 0 .. 7 */
+    int           dashed;
+} plot_curve;
+typedef struct plot_chart {
+    const char       *title, *x_label, *y_label; /* each may be NULL */
+    plot_scale        x, y;
+    const plot_curve *curve;
+    size_t            curves;
+} plot_chart;
 
 PLOT_FN plot_box plot_make_box(double x, double y, double w, double h) {
     plot_box b;
@@ -77,7 +100,8 @@ PLOT_FN size_t plot_ticks(const plot_scale *s, size_t max, double *tick) {
     }
     double raw = (s->hi - s->lo) / (double)(max > 1 ? max - 1 : 1), unit = pow(10, floor(log10(raw)));
     double step = raw <= unit ? unit : raw <= 2 * unit ? 2 * unit : raw <= 5 * unit ? 5 * unit : 10 * unit;
-    for (double k = ceil(s->lo / step - 1e-9); k * step <= s->hi + 1e-9 * step && n < max; k++) tick[n++] = k * step;
+    for (double k = ceil(s->lo / step - 1e-9); k * step <= s->hi + 1e-9 * step && n < max; k++)
+        tick[n++] = k * step + 0.0; /* no -0 */
     return n;
 }
 
@@ -162,6 +186,7 @@ PLOT_FN void plot_line(plot *p, double x0, double y0, double x1, double y1, cons
 
 PLOT_FN int plot_open(plot *p, const char *path, double w, double h, const char *title) { /* 0, or -1 if it cannot */
     p->out = fopen(path, "w");
+    p->styled = 0;
     if (!p->out) return -1;
     fprintf(p->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" "
                     "role=\"img\">\n<title>", w, h, w, h);
@@ -233,5 +258,193 @@ PLOT_FN void plot_heatmap(plot *p, plot_box b, const plot_heat *h) {
         }
     }
     plot_colour_bar(p, plot_make_box(b.x + b.w * 0.45, b.y + b.h + 20, b.w * 0.55, 10), &h->scale, h->scale_label);
+}
+/* ---- curves ---------------------------------------------------------------------------------------------------- */
+/* mean of k runs and the 95 % confidence interval of the mean by Student's t; value: k rows of n. y, lo, hi: n. */
+PLOT_FN void plot_confidence(const double *value, size_t k, size_t n, double *y, double *lo, double *hi) {
+    static const double t975[] = {0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    const double t = k < 2 ? 0 : k <= 11 ? t975[k - 1] : 1.96 + 2.7 / (double)(k - 1);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0, squares = 0;
+        for (size_t r = 0; r < k; r++) sum += value[r * n + i];
+        y[i] = sum / (double)k;
+        for (size_t r = 0; r < k; r++) squares += (value[r * n + i] - y[i]) * (value[r * n + i] - y[i]);
+        const double half = k < 2 ? 0 : t * sqrt(squares / (double)(k - 1) / (double)k);
+        lo[i] = y[i] - half;
+        hi[i] = y[i] + half;
+    }
+}
+
+PLOT_FN plot_box plot_cell(plot_box page, size_t rows, size_t cols, size_t row, size_t col) { /* with room for labels */
+    const double left = 52, right = 12, top = 28, bottom = 44;
+    const double w = page.w / (double)cols, h = page.h / (double)rows;
+    return plot_make_box(page.x + w * (double)col + left, page.y + h * (double)row + top, w - left - right,
+                         h - top - bottom);
+}
+
+PLOT_FN void plot_curve_style(plot *p) {
+    static const char *const light[PLOT_COLOURS] = {"0b62b8", "d1353f", "14845a", "c77700",
+                                                    "7a3fb0", "00889c", "a3407f", "6b7580"};
+    static const char *const dark[PLOT_COLOURS] = {"5aa9ff", "ff6b70", "3ecf8e", "ffb347",
+                                                   "bb8cff", "3fd0e6", "f584c4", "a3adb8"};
+    if (p->styled++) return;
+    fprintf(p->out, "<style>\n.panel{font-size:13px;font-weight:600}.dashed{stroke-dasharray:6 4}\n");
+    for (int i = 0; i < PLOT_COLOURS; i++)
+        fprintf(p->out, ".c%d{stroke:#%s;fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}"
+                        ".b%d{fill:#%s;opacity:.16}\n", i, light[i], i, light[i]);
+    fprintf(p->out, "@media (prefers-color-scheme:dark){\n");
+    for (int i = 0; i < PLOT_COLOURS; i++) fprintf(p->out, ".c%d{stroke:#%s}.b%d{fill:#%s}\n", i, dark[i], i, dark[i]);
+    fprintf(p->out, "}\n</style>\n");
+}
+
+PLOT_FN double plot_x(plot_box b, const plot_chart *c, double v) { return b.x + b.w * plot_at(&c->x, v); }
+PLOT_FN double plot_y(plot_box b, const plot_chart *c, double v) { return b.y + b.h * (1 - plot_at(&c->y, v)); }
+
+/* Points of a path, forwards or backwards; those within two pixels of the last one drawn are left out. */
+PLOT_FN void plot_points(plot *p, plot_box b, const plot_chart *c, const plot_curve *k, const double *y, int back) {
+    double last = -1e9;
+    for (size_t j = 0; j < k->n; j++) {
+        const size_t i = back ? k->n - 1 - j : j;
+        const double x = plot_x(b, c, k->x[i]);
+        if (fabs(x - last) < 2 && j + 1 < k->n) continue;
+        fprintf(p->out, "%s%.1f %.1f", j == 0 && !back ? "M" : "L", x, plot_y(b, c, y[i]));
+        last = x;
+    }
+}
+
+PLOT_FN void plot_axes(plot *p, plot_box b, const plot_chart *c) {
+    double tick[32];
+    char   text[32];
+    size_t max = (size_t)(b.h / 30), n = plot_ticks(&c->y, max < 3 ? 3 : max < 12 ? max : 12, tick);
+    for (size_t i = 0; i < n; i++) {
+        const double y = plot_y(b, c, tick[i]);
+        plot_line(p, b.x, y, b.x + b.w, y, "grid");
+        snprintf(text, sizeof text, "%g", tick[i]);
+        plot_text(p, b.x - 7, y + 4, PLOT_RIGHT, "note", text);
+    }
+    plot_line(p, b.x, b.y + b.h, b.x + b.w, b.y + b.h, "axis");
+    max = (size_t)(b.w / 45);
+    plot_axis_x(p, b, &c->x, max < 3 ? 3 : max < 12 ? max : 12);
+    if (c->title) plot_text(p, b.x, b.y - 10, PLOT_LEFT, "panel", c->title);
+    if (c->x_label) plot_text(p, b.x + b.w / 2, b.y + b.h + 36, PLOT_CENTRE, "note", c->x_label);
+    if (c->y_label)
+        fprintf(p->out, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", b.x - 42, b.y + b.h / 2),
+            plot_text(p, 0, 0, PLOT_CENTRE, "note", c->y_label), fprintf(p->out, "</g>\n");
+}
+
+/* Bands first, lines on top of all of them. Axes stand outside the box: plot_cell() leaves room for them. */
+PLOT_FN void plot_curves(plot *p, plot_box b, const plot_chart *c) {
+    plot_curve_style(p);
+    plot_axes(p, b, c);
+    for (size_t i = 0; i < c->curves; i++) {
+        const plot_curve *k = &c->curve[i];
+        if (!k->lo || !k->hi || k->n == 0) continue;
+        fprintf(p->out, "<path class=\"b%d\" d=\"", k->colour % PLOT_COLOURS);
+        plot_points(p, b, c, k, k->hi, 0);
+        plot_points(p, b, c, k, k->lo, 1);
+        fprintf(p->out, "Z\"/>\n");
+    }
+    for (size_t i = 0; i < c->curves; i++) {
+        const plot_curve *k = &c->curve[i];
+        if (k->n == 0) continue;
+        fprintf(p->out, "<path class=\"c%d%s\" d=\"", k->colour % PLOT_COLOURS, k->dashed ? " dashed" : "");
+        plot_points(p, b, c, k, k->y, 0);
+        fprintf(p->out, "\"/>\n");
+    }
+}
+
+/* One row: a stroke and a name for every curve. Returns the x where it ends. y: the baseline of the words. */
+PLOT_FN double plot_legend(plot *p, double x, double y, const plot_curve *curve, size_t curves) {
+    plot_curve_style(p);
+    for (size_t i = 0; i < curves; i++) {
+        char css[16];
+        snprintf(css, sizeof css, "c%d%s", curve[i].colour % PLOT_COLOURS, curve[i].dashed ? " dashed" : "");
+        plot_line(p, x, y - 4, x + 22, y - 4, css);
+        plot_text(p, x + 29, y, PLOT_LEFT, "label", curve[i].label);
+        x += 29 + 7.2 * (double)strlen(curve[i].label) + 22;
+    }
+    return x;
+}
+
+/* ---- the same chart in a terminal: braille, 2 x 4 dots a character ---------------------------------------------- */
+#define PLOT_CELLS 200
+typedef struct plot_canvas {
+    int           w, h; /* characters */
+    unsigned char dots[PLOT_CELLS][PLOT_CELLS], colour[PLOT_CELLS][PLOT_CELLS];
+} plot_canvas;
+
+PLOT_FN void plot_dot(plot_canvas *a, int x, int y, int colour) { /* y down, in dots */
+    static const unsigned char bit[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
+    if (x < 0 || y < 0 || x >= 2 * a->w || y >= 4 * a->h) return;
+    a->dots[y / 4][x / 2] = (unsigned char)(a->dots[y / 4][x / 2] | bit[y % 4][x % 2]);
+    a->colour[y / 4][x / 2] = (unsigned char)colour;
+}
+
+PLOT_FN void plot_trace(plot_canvas *a, const plot_chart *c, const plot_curve *k) {
+    const double w = 2 * a->w - 1, h = 4 * a->h - 1;
+    for (size_t i = 1; i < k->n; i++) {
+        double x0 = w * plot_at(&c->x, k->x[i - 1]), x1 = w * plot_at(&c->x, k->x[i]);
+        double y0 = h * (1 - plot_at(&c->y, k->y[i - 1])), y1 = h * (1 - plot_at(&c->y, k->y[i]));
+        int    steps = (int)fmax(fabs(x1 - x0), fabs(y1 - y0)) + 1;
+        for (int s = 0; s <= steps; s++) {
+            double t = (double)s / steps;
+            plot_dot(a, (int)(x0 + t * (x1 - x0) + 0.5), (int)(y0 + t * (y1 - y0) + 0.5), k->colour);
+        }
+    }
+}
+
+/* Which curve is named at the end of this row? Each stands at its last value, or at the nearest free row. */
+PLOT_FN void plot_end_labels(const plot_canvas *a, const plot_chart *c, int *label) {
+    for (int r = 0; r < a->h; r++) label[r] = -1;
+    for (size_t i = 0; i < c->curves; i++) {
+        const plot_curve *k = &c->curve[i];
+        if (k->n == 0) continue;
+        int want = (int)((a->h - 1) * (1 - plot_at(&c->y, k->y[k->n - 1])) + 0.5);
+        for (int off = 0; off < 2 * a->h; off++) {
+            int r = off % 2 ? want + (off + 1) / 2 : want - off / 2;
+            if (r < 0 || r >= a->h || label[r] >= 0) continue;
+            label[r] = (int)i;
+            break;
+        }
+    }
+}
+
+PLOT_FN const char *plot_ansi(int colour, int on) { /* the same hues as c0 .. c7 */
+    static const char *const code[PLOT_COLOURS] = {"\033[94m", "\033[91m", "\033[32m", "\033[33m",
+                                                   "\033[95m", "\033[36m", "\033[35m", "\033[37m"};
+    return on ? code[colour % PLOT_COLOURS] : "";
+}
+
+PLOT_FN void plot_cell_print(FILE *out, int dots, int colour, int on) { /* U+2800 + dots in UTF-8 */
+    if (dots == 0) fputc(' ', out);
+    else
+        fprintf(out, "%s%c%c%c%s", plot_ansi(colour, on), 0xE2, 0xA0 + (dots >> 6), 0x80 + (dots & 63),
+                on ? "\033[0m" : "");
+}
+
+PLOT_FN void plot_terminal(FILE *out, const plot_chart *c, int width, int rows, int colour) {
+    static plot_canvas a;
+    int                label[PLOT_CELLS], n;
+    double             tick[16];
+    memset(&a, 0, sizeof a);
+    a.w = width - 18 < PLOT_CELLS ? width - 18 : PLOT_CELLS;
+    a.h = rows < PLOT_CELLS ? rows : PLOT_CELLS;
+    for (size_t i = c->curves; i-- > 0;) plot_trace(&a, c, &c->curve[i]); /* the first curve on top */
+    plot_end_labels(&a, c, label);
+    n = (int)plot_ticks(&c->y, 6, tick);
+    for (int r = 0; r < a.h; r++) {
+        char text[32] = "";
+        for (int i = 0; i < n; i++)
+            if ((int)((a.h - 1) * (1 - plot_at(&c->y, tick[i])) + 0.5) == r) snprintf(text, sizeof text, "%g", tick[i]);
+        fprintf(out, "%5s %s", text, *text ? "\xE2\x94\xA4" : "\xE2\x94\x82");
+        for (int x = 0; x < a.w; x++) plot_cell_print(out, a.dots[r][x], a.colour[r][x], colour);
+        if (label[r] >= 0)
+            fprintf(out, " %s%s%s", plot_ansi(c->curve[label[r]].colour, colour), c->curve[label[r]].label,
+                    colour ? "\033[0m" : "");
+        fputc('\n', out);
+    }
+    fprintf(out, "      \xE2\x94\x94");
+    for (int x = 0; x < a.w; x++) fputs("\xE2\x94\x80", out);
+    fprintf(out, "\n%7g%*s %g\n", c->x.lo, a.w - 4, c->x_label ? c->x_label : "", c->x.hi);
 }
 #endif /* PLOT_H */

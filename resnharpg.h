@@ -1,0 +1,3308 @@
+/* resnharpg.h - v0.1.0 - federated policy gradients that survive liars - SPDX-License-Identifier: MIT OR Unlicense
+   Res-NHARPG: N agents, each with its own copy of a task, learn one policy together; up to f of them may send anything.
+   One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, needs no math library.
+
+   In exactly one C or C++ file:                  In every other file:
+       #define RESNHARPG_IMPLEMENTATION               #include "resnharpg.h"
+       #include "resnharpg.h"                     (the define brings the code of aggregators.h too)
+
+   QUICK START (every example in this comment is compiled and run by `make test`)
+       #include "examples/envs/cartpole.h"
+       int main(void) {
+           static cartpole poles[11];                             // 10 agents train, the 11th pole is for the exam
+           rn_env envs[11];
+           rn_net net;
+           rn_trainer *trainer = NULL;
+           double score = 0;
+           for (int i = 0; i < 11; i++) envs[i] = cartpole_env(&poles[i]);
+           rn_net_desc shape = rn_make_net_desc(4, 2);            // 4 numbers seen, 2 actions,
+           shape.hidden[0] = shape.hidden[1] = 16;                // two hidden layers of 16 tanh units between
+           rn_trainer_desc desc = rn_make_trainer_desc(10, 3, envs, rn_net_policy(&net, &shape)); // survive 3 of 10
+           desc.liars = 3;                                        // the last three do lie: they send -2.5 times it
+           rn_status s = rn_trainer_create(&trainer, &desc);      // malloc; rn_trainer_init() takes your memory instead
+           for (int round = 0; s == RN_OK && round < 150; round++) s = rn_trainer_round(trainer);
+           if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[10], 20, &score);
+           printf("%s: %g of 500\n", rn_status_text(s), score);   // ok: 500 of 500, or close to it
+           rn_trainer_destroy(trainer);
+           return 0;
+       }
+
+   CONTENTS     options, the algorithm, tasks, policies, random numbers, agent, server, trainer, schedules, variance,
+                special cases, liars, saving, theory, hostile input, memory, threads, determinism, errors, API, code,
+                history, licence
+   OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage), RN_NO_STDLIB (no malloc:
+                leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code of aggregators.h is in another of your
+                files), RN_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way),
+                AGG_DOUBLE (double for float in both headers; the same in every file, a mix fails to link)
+
+   THE ALGORITHM  (Algorithm 1 of the paper). Round t, agent n, with its own random numbers:
+       q      ~ U[0,1]
+       theta^ = q theta_t + (1-q) theta_{t-1}
+       tau    ~ policy theta_t                    an episode of at most H steps
+       tau^   ~ policy theta^                     a second, independent one
+       v      = B(tau^, theta^) (theta_t - theta_{t-1})                  E v = grad J(theta_t) - grad J(theta_{t-1})
+       d_n    = (1-eta_t) (d_n + v) + eta_t g(tau, theta_t)              d_n is kept from round to round
+   Server:  d = F(d_1 .. d_N), theta_{t+1} = theta_t + gamma_t d/||d||.   F: any rule of aggregators.h.
+   g   = sum_t Psi_t grad log pi_t,  Psi_t = sum_{h>=t} discount^h r_h (GPOMDP), or Psi_0 on every step (REINFORCE).
+   B u = (sum_t Psi_t grad log pi_t) (sum_t c_t) + sum_t Psi_t hess log pi_t u,  c_t = grad log pi_t . u; never forms B.
+   method.causal: the same expectation with less variance, dropping products that are zero on average:
+   B u = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t + sum_t Psi_t hess log pi_t u.
+   Notes: in an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1, or theta did
+   not move) the second episode is not played. method.batch = m averages m episodes for g and m for v, each with its
+   own q.
+
+   TASKS        rn_env: reset and step with a `self` of yours, one instance per agent. Observations are obs_dim
+                numbers. Actions: discrete (env.actions > 0), one number holding 0 .. actions-1; or continuous,
+                act_dim numbers. step returns RN_RUNNING, RN_TERMINATED or RN_TRUNCATED; method.horizon truncates too.
+                Both ends are treated alike by the estimators, as in the paper (J_H is the return of the first H
+                steps). Take randomness only from the rng you are given, or runs will not repeat.
+   POLICIES     rn_net: linear and multi-layer networks with a softmax or a Gaussian head. rn_table: one logit per
+                state (obs[0]) and action. All with exact gradients and Hessian products. Your own: rn_policy with act
+                and grad; that is enough. Whole episodes cross the border, so that a policy can batch. Without dot and
+                hvp, c_t comes from grad and hess u from a central difference of grad. theta of a net: for each layer
+                W[in][out] row by row, then b[out]; at the end the free log-stds. The score of a Gaussian is bounded,
+                as the paper's assumptions ask, if desc.clip bounds the actions, server.radius bounds theta, and your
+                observations are bounded. Clipped samples bias the gradient a little.
+   RANDOM       rn_random: xoshiro256**, 32 bytes of state. Stream k of a seed is its sequence jumped k 2^128 steps
+   NUMBERS      ahead, so streams of one seed never meet. rn_uniform, rn_below, rn_normal work on any agg_rng.
+   AGENT        rn_agent_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what goes to the server. An
+                agent that misses rounds is no problem: its v then spans from the last theta it saw, and E v is still
+                right.
+   SERVER       rn_server_step(server, rows) with N row pointers, NULL for the silent. Knows no policy and no task.
+                Steps: normalised (the paper), plain gamma d, Adam on d, Adam on d/||d||.
+   TRAINER      N agents and a server in one process. rn_trainer_round() runs a round. rn_trainer_tick(trainer,
+                budget) does at most `budget` environment steps (and the sums that fall due), for programs that live
+                in frames. desc.jobs spreads the agents over your threads. desc.progress is called after each round.
+
+   SCHEDULES    value at round t = 1, 2, ..
+                RN_CONSTANT  value                                 RN_LINEAR   value to end within `rounds`, then end
+                RN_STEPS     value factor^floor((t-1)/rounds)      RN_INVERSE  value/(floor(t/rounds) + shift)
+                RN_CALLBACK  at(self, t)
+                The theorem's: rn_theorem_gamma(G1, muF) = 6 G1/(muF (t+2)), rn_theorem_eta() = 1/t,
+                rn_theorem_horizon(T, discount) = log(T+1)/(1-discount). They serve a bound: on CartPole they learn too
+                slowly to see. rn_make_trainer_desc() has a recipe that learns (its constants stand beside it).
+   VARIANCE     method.baseline, subtracted from Psi_t, fitted to past rounds only, so that nothing is biased:
+                RN_BASELINE_TIME: running mean of Psi_t at each t, over the episodes that got so far.
+                RN_BASELINE_RIDGE: discount^t V(s,t), V linear in 1, x, x^2, x^3 (x = t/H), s_i, s_i^2; ridge regression
+                on past rounds, which count method.forget (0.9) less each round. Meant for obs_dim up to about 100.
+                method.whiten: Psi_t to mean 0, deviation 1 within an episode (what the authors' code does; biased).
+                method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
+   SPECIAL      N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1, AGG_MEAN, RN_STEP_PLAIN.
+   CASES        Momentum PG: method.no_hessian. REINFORCE: method.estimator. One agent alone: agents = 1, f = 0.
+   LIARS        for experiments: the last desc.liars agents, or any by desc.each: RN_LIE_VECTOR (agg_attack on the
+                rows the honest send), RN_LIE_ACTION (actions uniform, whatever the state), RN_LIE_REWARD (sign of
+                rewards flipped), RN_LIE_SILENT. The vector a liar keeps for itself, and its recursion, stay true.
+
+   SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32; rn_trainer_load
+                into a trainer initialised with the same desc goes on with the same bits. Everything is checked
+                (sizes, ranges, finite numbers) before anything is changed. In the middle of a round it needs env.save
+                and env.load; between rounds it does not. A host's own rng and policy state are the host's to save;
+                lies set by rn_trainer_set_lie and the last rn_trainer_progress are not saved.
+   THEORY       rn_theory_constants: L, G_g, G_H, D_g, D_h, C1, C2, C3; rn_theory_bound: the finite-T bound on J* -
+                J(theta_T); rn_theory_trajectories: what it needs for a target. Worst-case constants: expect
+                astronomical numbers.
+
+   HOSTILE INPUT  Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f liars are
+   survived). If the rule refuses (more than f such rows) no step is made: theta stays. A task that gives a NaN or
+   infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that gives
+   an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
+   sends nothing this round and goes on in the next. A task that never ends is cut at the horizon. Options out of
+   range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked, and env.load
+   may refuse.
+
+   MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must stay where it is;
+                nothing to free. Descs are copied, arrays in them too; what `self` pointers point to, rn_net included,
+                must outlive. rn_trainer_create/destroy use malloc/free once each.
+   THREADS      no globals. Different objects: any threads at once. One object: one thread at a time, const functions
+                too. With desc.jobs, agents' env, policy, rng callbacks run on your threads at the same time, but
+                never two for one agent; a policy's self is shared by all and must be read only while training (rn_net
+                is).
+   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, any optimisation level, instruction
+                set or compiler with IEEE arithmetic. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma
+                contraction.
+   ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise. RN_MORE is not an error.
+                Nothing prints, aborts or asserts on your data. */
+#ifndef RESNHARPG_H
+#define RESNHARPG_H
+#define RN_VERSION_MAJOR 0
+#define RN_VERSION_MINOR 1
+#define RN_VERSION_PATCH 0
+#if defined(RN_STATIC) && !defined(AGG_STATIC) && !defined(AGGREGATORS_H)
+  #define AGG_STATIC
+#endif
+#include "aggregators.h"
+#ifndef RN_API
+  #if !defined(RN_STATIC)
+    #define RN_API extern
+  #elif defined(__GNUC__)
+    #define RN_API static __attribute__((unused))
+  #else
+    #define RN_API static
+  #endif
+#endif
+#ifdef AGG_DOUBLE /* a mixed build fails to link instead of lying */
+  #define rn_net_policy           rn_net_policy_f64
+  #define rn_table_policy         rn_table_policy_f64
+  #define rn_policy_act           rn_policy_act_f64
+  #define rn_policy_work          rn_policy_work_f64
+  #define rn_bu                   rn_bu_f64
+  #define rn_make_trainer_desc    rn_make_trainer_desc_f64
+  #define rn_agent_size           rn_agent_size_f64
+  #define rn_agent_init           rn_agent_init_f64
+  #define rn_agent_begin          rn_agent_begin_f64
+  #define rn_agent_round          rn_agent_round_f64
+  #define rn_agent_direction      rn_agent_direction_f64
+  #define rn_server_size          rn_server_size_f64
+  #define rn_server_init          rn_server_init_f64
+  #define rn_server_theta         rn_server_theta_f64
+  #define rn_server_direction     rn_server_direction_f64
+  #define rn_server_step          rn_server_step_f64
+  #define rn_trainer_size         rn_trainer_size_f64
+  #define rn_trainer_init         rn_trainer_init_f64
+  #define rn_trainer_create       rn_trainer_create_f64
+  #define rn_trainer_theta        rn_trainer_theta_f64
+  #define rn_trainer_evaluate     rn_trainer_evaluate_f64
+  #define rn_evaluate             rn_evaluate_f64
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef agg_real rn_real;
+
+#define RN_STATUS_LIST(X)                                                                                  \
+    X(RN_OK,            "ok")                                                                              \
+    X(RN_MORE,          "the budget is spent and the round is not finished: call again")                   \
+    X(RN_ERR_ARG,       "null pointer or zero length")                                                     \
+    X(RN_ERR_DESC,      "an option is out of range, or policy and task do not fit together")               \
+    X(RN_ERR_SIZE,      "the sizes are so large that a product overflows")                                 \
+    X(RN_ERR_MEMORY,    "the memory block is too small: see the _size() function; or malloc failed")       \
+    X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                                       \
+    X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")                     \
+    X(RN_ERR_ENV,       "the task gave a reward or observation that is not finite, or an unknown result")  \
+    X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")           \
+    X(RN_ERR_AGGREGATE, "the aggregation refused, so no step was made: see progress.aggregate")            \
+    X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                           \
+    X(RN_ERR_MISMATCH,  "a saved state of another kind, of other sizes or options")                        \
+    X(RN_ERR_CORRUPT,   "the saved state is damaged")                                                      \
+    X(RN_ERR_NO_SAVE,   "in the middle of a round only tasks with save and load can be saved")
+#define RN_X(id, text) id,
+typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
+#undef RN_X
+RN_API const char *rn_status_text(rn_status s); /* never NULL */
+
+/* ---- random numbers */
+typedef struct rn_random { uint64_t s[4]; } rn_random; /* plain data: copy it, save it */
+RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream); /* time grows with stream: 0.3 us each */
+RN_API uint64_t  rn_random_next(rn_random *r);
+RN_API agg_rng   rn_random_rng(rn_random *r);            /* as a callback; r must outlive it */
+RN_API double    rn_uniform(const agg_rng *rng);         /* [0,1), 53 bits */
+RN_API size_t    rn_below(const agg_rng *rng, size_t n); /* 0 .. n-1, exactly uniform; n > 0 */
+RN_API double    rn_normal(const agg_rng *rng);          /* mean 0, variance 1 */
+
+/* ---- the task */
+typedef enum rn_result { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_result;
+typedef struct rn_env {
+    void      *self;
+    void     (*reset)(void *self, const agg_rng *rng, rn_real *obs);
+    rn_result (*step)(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward);
+    size_t     obs_dim;        /* numbers per observation                    required */
+    size_t     act_dim;        /* numbers per action                         required; 1 if discrete */
+    size_t     actions;        /* discrete: how many                         0 = continuous */
+    double     act_low, act_high; /* continuous: range for RN_LIE_ACTION     both 0 = -1 .. 1; the task clips, not we */
+    size_t     state_size;     /* saving in the middle of an episode         0 = cannot */
+    void     (*save)(const void *self, void *bytes);
+    int      (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged */
+} rn_env;
+
+/* ---- the policy. Shapes: theta, u, g, h: dim; obs: T rows of obs_dim; act: T rows of act_dim; w, k, c: T */
+typedef struct rn_policy {
+    void   *self;
+    size_t  dim, obs_dim, act_dim;
+    size_t  actions;           /* discrete: how many                         0 = continuous */
+    void  (*act) (void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng, rn_real *act, void *work);
+                               /* samples an action; rng == NULL: the most likely one */
+    void  (*grad)(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act, const rn_real *w,
+                  rn_real *g, void *work);
+                               /* g += sum_t w_t grad log pi_t */
+    void  (*dot) (void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
+                  rn_real *c, void *work);
+                               /* c_t = grad log pi_t . u                                      NULL: by grad */
+    void  (*hvp) (void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
+                  const rn_real *w, const rn_real *k, rn_real *h, void *work);
+                               /* h += sum_t w_t hess log pi_t u + k_t grad log pi_t (k == NULL: 0). Called right after
+                                  dot, same arguments: what dot left in work is there.         NULL: by differences */
+    size_t (*work_size)(void *self, size_t T); /* bytes of work, aligned to 64, for episodes up to T (0: for act alone);
+                                  0 = too large                                                NULL: none needed */
+    void  (*prepare)(void *self, const rn_real *theta, void *work); /* before the acts of an episode; NULL: nothing */
+    void  (*init)(void *self, const agg_rng *rng, rn_real *theta);  /* where to start                 NULL: zeros */
+} rn_policy;
+
+RN_API size_t    rn_policy_work(const rn_policy *p, size_t T); /* bytes for any start address; T = 0: for act alone;
+                                                                  0: T is too large */
+RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
+                               rn_real *act, void *work, size_t work_size); /* rng == NULL: the most likely */
+
+typedef enum rn_activation { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
+#define RN_MAX_HIDDEN 4
+typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
+    size_t  obs_dim;           /*                                            required */
+    size_t  outputs;           /* softmax: actions; Gaussian: act_dim        required */
+    size_t  hidden[RN_MAX_HIDDEN]; /* units per layer, up to the first 0     none = linear */
+    int     gaussian;          /* 0 = softmax, 1 = Gaussian, independent per number */
+    int     state_std;         /* Gaussian: 1 = log-std is a second row of outputs, 0 = free parameters */
+    int     no_bias;           /* 1 = no biases */
+    int     tanh_head;         /* 1 = tanh on logits or means (the authors' code) */
+    rn_activation activation;  /* 0 = tanh */
+    double  log_std;           /* Gaussian: at the start */
+    double  log_std_min;       /* Gaussian: log-std is clamped to min .. max; both 0 = not clamped */
+    double  log_std_max;
+    double  clip;              /* Gaussian: samples are clamped to +-clip    0 = not */
+    double  out_scale;         /* initial output weights times this          0 = 0.1 */
+} rn_net_desc;
+typedef struct rn_net {        /* yours to keep where it is; read only while in use */
+    rn_net_desc desc;
+    size_t layers, dim;
+    size_t in[RN_MAX_HIDDEN + 1], out[RN_MAX_HIDDEN + 1], offset[RN_MAX_HIDDEN + 1]; /* of W in theta */
+} rn_net;
+RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs);
+RN_API rn_policy   rn_net_policy(rn_net *net, const rn_net_desc *d);    /* fills net; policy.dim == 0: d is unusable */
+typedef struct rn_table { size_t states, actions; } rn_table;
+RN_API rn_policy   rn_table_policy(rn_table *table, size_t states, size_t actions); /* obs[0] = 0 .. states-1 */
+
+/* ---- how an agent estimates */
+typedef enum rn_estimator { RN_GPOMDP, RN_REINFORCE } rn_estimator;
+typedef enum rn_baseline { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
+typedef struct rn_method {
+    size_t       horizon;      /* H, steps per episode at most               0 = 1000 */
+    size_t       batch;        /* m, episodes per estimate                   0 = 1 */
+    double       discount;     /* 0 .. 1                                     0 is 0 */
+    rn_estimator estimator;    /*                                            0 = GPOMDP */
+    rn_baseline  baseline;     /*                                            0 = none (the paper) */
+    int          no_hessian;   /* 1 = v is 0 and no second episode           0 = the paper */
+    int          causal;       /* 1 = the causal form of B u                 0 = the paper's */
+    int          whiten;       /* 1 = Psi to mean 0, deviation 1 */
+    double       clip;         /* ||v|| at most clip ||d||                   0 = no clip */
+    double       forget;       /* baselines: weight of the past per round    0 = 0.9 */
+    double       ridge;        /* ridge baseline: times the diagonal         0 = 1e-3 */
+} rn_method;
+
+/* what becomes of an episode: B(tau, theta) u += ..., for tests and own agents; w = Psi. k, c: T numbers of scratch,
+   tmp: 3 dim numbers of scratch (used only without dot and hvp) */
+RN_API void rn_bu(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                  const rn_real *act, const rn_real *w, int causal, rn_real *v, rn_real *k, rn_real *c, rn_real *tmp,
+                  void *work);
+RN_API void rn_psi(const rn_method *m, size_t T, const double *reward, double *psi); /* without baseline */
+
+/* ---- lies, for experiments */
+typedef enum rn_lie_kind { RN_LIE_VECTOR, RN_LIE_ACTION, RN_LIE_REWARD, RN_LIE_SILENT, RN_LIE_NONE } rn_lie_kind;
+typedef struct rn_lie {        /* zero = sign flipping */
+    agg_attack_desc attack;    /* RN_LIE_VECTOR; n, f and rng are filled in if 0 */
+    rn_lie_kind     kind;
+} rn_lie;
+
+/* ---- one agent */
+typedef struct rn_agent rn_agent;
+typedef struct rn_agent_desc {
+    rn_env      env;           /*                                            required */
+    rn_policy   policy;        /*                                            required */
+    rn_method   method;
+    uint64_t    seed;          /* all agents of a run share the seed ...     0 is 0 */
+    uint32_t    stream;        /* ... and differ in the stream               0 is 0 */
+    agg_rng     rng;           /* your own random numbers instead            next == NULL = built in */
+    int         random_action; /* liars: RN_LIE_ACTION */
+    int         flip_reward;   /* liars: RN_LIE_REWARD */
+} rn_agent_desc;
+typedef struct rn_agent_stats {
+    uint64_t rounds, episodes, steps; /* since the start */
+    double   mean_return;      /* of the last round's episodes played with theta_t; undiscounted */
+    double   mean_length;
+} rn_agent_stats;
+RN_API size_t         rn_agent_size(const rn_agent_desc *d); /* bytes; 0 = unusable, rn_agent_init() says why */
+RN_API rn_status      rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory, size_t size);
+RN_API rn_status      rn_agent_round(rn_agent *a, const rn_real *theta, double eta); /* begin, then tick to the end */
+RN_API rn_status      rn_agent_begin(rn_agent *a, const rn_real *theta, double eta); /* theta is copied */
+RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used); /* used may be NULL */
+RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d, dim numbers; NULL before the first round is done */
+RN_API rn_agent_stats rn_agent_get_stats(const rn_agent *a);
+RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() at this moment */
+RN_API rn_status      rn_agent_save(const rn_agent *a, void *bytes, size_t size);
+RN_API rn_status      rn_agent_load(rn_agent *a, const void *bytes, size_t size);
+
+/* ---- the server */
+typedef enum rn_schedule_kind { RN_CONSTANT, RN_LINEAR, RN_STEPS, RN_INVERSE, RN_CALLBACK } rn_schedule_kind;
+typedef struct rn_schedule {   /* zero = constant 0 */
+    double   value, end, factor, shift;
+    size_t   rounds;           /*                                            0 = 1 */
+    rn_schedule_kind kind;
+    double (*at)(void *self, size_t t);
+    void    *self;
+} rn_schedule;
+RN_API rn_schedule rn_constant(double value);
+RN_API rn_schedule rn_linear(double value, double end, size_t rounds);
+RN_API rn_schedule rn_steps(double value, double factor, size_t rounds);
+RN_API rn_schedule rn_theorem_gamma(double G1, double muF);
+RN_API rn_schedule rn_theorem_eta(void);
+RN_API size_t      rn_theorem_horizon(double T, double discount); /* at least 1; 0 if discount is not in [0,1) */
+RN_API double      rn_schedule_at(const rn_schedule *s, size_t t); /* t = 1, 2, .. */
+
+typedef enum rn_step_kind { RN_STEP_NORMALISED, RN_STEP_PLAIN, RN_STEP_ADAM, RN_STEP_ADAM_NORMALISED } rn_step_kind;
+typedef struct rn_server rn_server;
+typedef struct rn_server_desc {
+    size_t         n;          /* rows                                       required (a trainer fills it in) */
+    size_t         dim;        /* parameters                                 required (a trainer fills it in) */
+    agg_desc       agg;        /* rule, f and options; n and dim are filled in; no rng = built in */
+    agg_status   (*aggregate)(void *self, const rn_real *const *rows, size_t n, size_t dim, rn_real *out);
+    void          *aggregate_self; /* your own rule instead                  NULL = agg */
+    rn_schedule    gamma, eta;
+    rn_step_kind   step;       /*                                            0 = normalised (the paper) */
+    double         beta1, beta2, epsilon; /* Adam                            0 = 0.9, 0.999, 1e-8 */
+    double         radius;     /* ||theta|| is kept at most this             0 = free */
+    const rn_real *theta;      /* where to start, dim numbers                NULL = zeros; trainer: policy.init */
+    uint64_t       seed;       /* for bucketing                              0 is 0 */
+} rn_server_desc;
+typedef struct rn_progress {   /* of the round just done */
+    size_t         round;      /* 1, 2, .. */
+    uint64_t       trajectories; /* per agent so far (of the busiest)        trainer only */
+    uint64_t       env_steps;  /* all agents so far                          trainer only */
+    double         mean_return, mean_length; /* honest agents, this round    trainer only */
+    double         norm;       /* ||d|| of the aggregate */
+    double         gamma, eta;
+    size_t         dropped;    /* rows missing or not finite */
+    size_t         n, dim;
+    const double  *suspicion;  /* n numbers, see agg_report; NULL with your own rule */
+    const double  *weight;     /* n numbers, share of each row in d; NULL with your own rule */
+    const rn_real *theta;      /* dim numbers, after the step */
+    agg_status     aggregate;
+    rn_status      status;
+} rn_progress;
+RN_API size_t         rn_server_size(const rn_server_desc *d); /* bytes; 0 = unusable, rn_server_init() says why */
+RN_API rn_status      rn_server_init(rn_server **server, const rn_server_desc *d, void *memory, size_t size);
+RN_API const rn_real *rn_server_theta(const rn_server *s);     /* theta_t, dim numbers */
+RN_API const rn_real *rn_server_direction(const rn_server *s); /* the last d, dim numbers */
+RN_API size_t         rn_server_round(const rn_server *s);     /* t, from 1 */
+RN_API double         rn_server_eta(const rn_server *s);       /* eta_t */
+RN_API double         rn_server_gamma(const rn_server *s);     /* gamma_t */
+RN_API rn_status      rn_server_step(rn_server *s, const rn_real *const *rows, rn_progress *progress); /* may be NULL */
+/* on error theta and t stay: call again with more rows, or give the round up: */
+RN_API void           rn_server_skip(rn_server *s);            /* t+1 without a step */
+RN_API size_t         rn_server_save_size(const rn_server *s);
+RN_API rn_status      rn_server_save(const rn_server *s, void *bytes, size_t size);
+RN_API rn_status      rn_server_load(rn_server *s, const void *bytes, size_t size);
+
+/* ---- the trainer */
+typedef struct rn_trainer rn_trainer;
+typedef struct rn_trainer_desc { /* zero it and fill in what is required, or use rn_make_trainer_desc() */
+    size_t          agents;    /* N                                          required */
+    const rn_env   *envs;      /* N of them, or ...                          required */
+    rn_env        (*make_env)(void *self, size_t index); /* ... made by you; asked more than once; NULL = envs */
+    void           *make_env_self;
+    rn_policy       policy;    /* shared by all                              required */
+    rn_method       method;
+    rn_server_desc  server;    /* agg, schedules, step */
+    uint64_t        seed;      /*                                            0 is 0 */
+    size_t          liars;     /* the last of the agents                     0 = all honest */
+    rn_lie          lie;       /* what they do                               zero = sign flipping */
+    const rn_lie   *each;      /* N lies, one for each agent, instead        NULL = liars, lie */
+    const agg_rng  *rngs;      /* N generators of yours                      NULL = built in, from seed */
+    agg_jobs        jobs;      /* job pool for the agents                    none */
+    void          (*progress)(void *self, const rn_progress *p); /*          NULL = none */
+    void           *progress_self;
+} rn_trainer_desc;
+RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs, rn_policy policy);
+/* a recipe that learns: MDA, discount 0.995, horizon 500, ridge baseline, causal B u, eta 0.5, gamma 0.08 falling
+   linearly to 0 in 200 rounds (two episodes per agent and round). For another task change gamma and rounds first. */
+RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* bytes; 0 = unusable, rn_trainer_init() says why */
+RN_API rn_status      rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory, size_t size);
+#ifndef RN_NO_STDLIB
+RN_API rn_status      rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d); /* one malloc */
+RN_API void           rn_trainer_destroy(rn_trainer *t);         /* of rn_trainer_create() only; NULL is fine */
+#endif
+RN_API rn_status      rn_trainer_round(rn_trainer *t); /* to the end of the round under way, or a whole one */
+RN_API rn_status      rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used); /* used may be NULL */
+/* RN_OK: a round is complete; RN_MORE: call again; RN_ERR_AGGREGATE: the round is over without a step */
+RN_API const rn_real *rn_trainer_theta(const rn_trainer *t);     /* dim numbers */
+RN_API size_t         rn_trainer_rounds(const rn_trainer *t);    /* complete rounds */
+RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t); /* of the last complete round */
+RN_API rn_server     *rn_trainer_server(rn_trainer *t);
+RN_API rn_agent      *rn_trainer_agent(rn_trainer *t, size_t i); /* NULL if i >= agents */
+RN_API rn_status      rn_trainer_agent_status(const rn_trainer *t, size_t i); /* how agent i ended its last round */
+RN_API rn_status      rn_trainer_set_lie(rn_trainer *t, size_t i, const rn_lie *lie); /* NULL: honest; between rounds */
+RN_API size_t         rn_trainer_save_size(const rn_trainer *t); /* bytes of rn_trainer_save() at this moment */
+RN_API rn_status      rn_trainer_save(const rn_trainer *t, void *bytes, size_t size);
+RN_API rn_status      rn_trainer_load(rn_trainer *t, const void *bytes, size_t size);
+
+/* ---- evaluation: mean undiscounted return of whole episodes (cut at horizon), on random streams of its own */
+typedef struct rn_eval_desc {
+    size_t   episodes;         /*                                            0 = 10 */
+    size_t   horizon;          /*                                            0 = 1000 */
+    int      sampled;          /* 1 = actions sampled, 0 = the most likely */
+    uint64_t seed;             /*                                            0 is 0 */
+    uint32_t stream;           /*                                            0 is 0 */
+} rn_eval_desc;
+typedef struct rn_eval { double mean, low, high, length; } rn_eval; /* return: mean, least, most; mean steps */
+RN_API size_t    rn_evaluate_size(const rn_env *env, const rn_policy *p); /* bytes of scratch */
+RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
+                             void *scratch, size_t size, rn_eval *out);
+RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t episodes, double *mean_return);
+/* the most likely actions of theta_t; env must not be one that trains. Does not disturb training: no bit changes. */
+
+/* ---- theory: the paper's constants and its finite-T bound */
+typedef struct rn_theory {
+    double G1, G2;             /* ||grad log pi|| <= G1, Lipschitz with G2   required, > 0 */
+    double R;                  /* |reward| <= R                              required, > 0 */
+    double discount;           /* [0,1) */
+    double muF;                /* least eigenvalue of the Fisher matrix      required, > 0 */
+    double lambda;             /* agg_lambda() */
+    double eps_bias;
+    double gap;                /* J* - J(theta_0) */
+    double sigma2, sigmaH2;    /* variances of g and B                       0 = their bounds G_g^2 and G_H^2 */
+    size_t n, f;               /* agents and liars                           required, f < n */
+} rn_theory;
+typedef struct rn_constants { double H, L, G_g, G_H, D_g, D_h, C1, C2, C3; } rn_constants;
+RN_API rn_constants rn_theory_constants(const rn_theory *p, double T);    /* all -1 if p is out of range */
+RN_API double       rn_theory_bound(const rn_theory *p, double T);        /* J* - J(theta_T), T >= 1; -1 out of range */
+RN_API double       rn_theory_trajectories(const rn_theory *p, double eps); /* per agent, until the bound is at most
+                                                sqrt(eps_bias)/(1-discount) + eps; -1 if out of range */
+#ifdef __cplusplus
+}
+#endif
+#endif /* RESNHARPG_H */
+
+/* ---- stop here if you only want the API ---------------------------------------------------------------------- */
+#if defined(RESNHARPG_IMPLEMENTATION) && !defined(RESNHARPG_IMPLEMENTED)
+#define RESNHARPG_IMPLEMENTED
+/* 1 helpers, 2 mathematics, 3 random numbers, 4 matrix kernel, 5 networks, 6 tables, 7 estimators, 8 agent, 9 server,
+   10 trainer, 11 saving, 12 evaluation, 13 theory */
+#if !defined(AGGREGATORS_IMPLEMENTED) && !defined(RN_NO_AGGREGATORS)
+  #ifndef AGGREGATORS_IMPLEMENTATION
+    #define AGGREGATORS_IMPLEMENTATION
+  #endif
+  #include "aggregators.h"
+#endif
+#include <string.h> /* memcpy, memset */
+#ifndef RN_NO_STDLIB
+#include <stdlib.h> /* malloc, free */
+#endif
+#if defined(__clang__)
+  #pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__TINYC__)
+  #pragma GCC push_options
+  #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+#endif
+#if !defined(RN_NO_DISPATCH) && defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__)
+  #define RNI_AVX2 __builtin_cpu_supports("avx2")
+#endif
+#if defined(__SSE2__)
+  #include <emmintrin.h>
+#endif
+#if defined(__GNUC__)
+  #define RNI_RESTRICT __restrict__
+#else
+  #define RNI_RESTRICT
+#endif
+
+/* ---- 1. helpers */
+/* Memory is laid out twice by the same code: first with base == NULL to count, then for real. */
+typedef struct rni_arena { unsigned char *base; size_t used, size; int bad; } rni_arena;
+#define RNI_ALIGN ((size_t)64)
+
+static void *rni_take(rni_arena *a, size_t count, size_t each) {
+    const size_t max = (size_t)-1 / 2;
+    size_t at = (a->used + RNI_ALIGN - 1) / RNI_ALIGN * RNI_ALIGN;
+    if (a->bad || (each && count > max / each) || at > max - count * each) {
+        a->bad = 1;
+        return NULL;
+    }
+    a->used = at + count * each;
+    return a->base && a->used <= a->size ? a->base + at : NULL;
+}
+static rn_real *rni_take_real(rni_arena *a, size_t count)  { return (rn_real *)rni_take(a, count, sizeof(rn_real)); }
+static double  *rni_take_f64(rni_arena *a, size_t count)   { return (double *)rni_take(a, count, sizeof(double)); }
+static size_t   rni_arena_size(const rni_arena *a)         { return a->bad ? 0 : a->used + RNI_ALIGN; }
+static rni_arena rni_arena_make(void *memory, size_t size) { /* the first aligned byte of memory */
+    rni_arena a;
+    const size_t skip = memory ? (RNI_ALIGN - (size_t)((uintptr_t)memory % RNI_ALIGN)) % RNI_ALIGN : 0;
+    a.base = memory && size >= skip ? (unsigned char *)memory + skip : NULL;
+    a.size = size >= skip ? size - skip : 0;
+    a.used = 0;
+    a.bad = 0;
+    return a;
+}
+static int rni_product_fits(size_t a, size_t b) { return !a || b <= (size_t)-1 / 64 / a; }
+static int rni_finite(double x) { return x - x == 0; }
+static int rni_all_finite(const rn_real *x, size_t n) { /* 0*x is NaN for NaN and Inf, and NaN survives sums */
+    rn_real lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, sum = 0;
+    size_t i, l;
+    for (i = 0; i + 8 <= n; i += 8)
+        for (l = 0; l < 8; l++) lane[l] += 0 * x[i + l];
+    for (; i < n; i++) sum += 0 * x[i];
+    for (l = 0; l < 8; l++) sum += lane[l];
+    return sum == 0;
+}
+static double rni_dot(const rn_real *x, const rn_real *y, size_t n) { /* in 4 lanes of double */
+    double lane[4] = { 0, 0, 0, 0 };
+    size_t i, l;
+    for (i = 0; i + 4 <= n; i += 4)
+        for (l = 0; l < 4; l++) lane[l] += (double)x[i + l] * (double)y[i + l];
+    for (; i < n; i++) lane[0] += (double)x[i] * (double)y[i];
+    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+/* ---- 2. mathematics */
+/* ---- mathematics: exp, log, tanh, sin, cos, sqrt without libm --------------------------------------------------
+   Why not libm: its last bit varies from platform to platform, and scalar calls are slow. Here every function is one
+   straight line of + - * / and integer operations, so a loop over it becomes vector code, and each lane does exactly
+   what the scalar function does: same bits at any optimisation level, vector width, byte order, in C and C++.
+   Assumed: IEEE 754 float and double, round to nearest, denormals not flushed, no contraction to fma.
+
+   worst error seen, ulp   float  double      at the edges (NaN gives NaN everywhere)
+     exp                   1.05   0.93        over 88.72 / 709.78: +Inf; under -87.3 / -708.4: denormals, then 0
+     log                   0.85   0.83        log(+-0) = -Inf, negative: NaN, +Inf: +Inf; denormals are fine
+     tanh                  1.48   1.43        +-1 from 9.02 / 19.1 on; tiny x: x, with its sign at 0
+     sin, cos              0.51   0.86        |x| > 2^20: taken as 0 (so sin 0, cos 1); Inf: NaN
+     sqrt                  0.50   0.50        correctly rounded; negative: NaN, -0: -0
+
+   How, throughout: bits are read and written by memcpy as integers of the same size (no byte order). Adding RNI_ROUND,
+   1.5 * 2^(mantissa bits), rounds to an integer and leaves that integer in the low bits (no float-to-int conversion,
+   which would be undefined for NaN and giants). Choices are made by integer masks, not comparisons: compilers
+   make branches of those, which do not become vector code. Coefficients: interpolation at Chebyshev nodes, rounded to
+   the type. */
+#if defined(__GNUC__)
+  #define RNI_INLINE static inline __attribute__((always_inline, unused))
+  #define RNI_UNUSED __attribute__((unused))
+#else
+  #define RNI_INLINE static inline
+  #define RNI_UNUSED
+#endif
+#define RNI_ROUNDF 12582912.0f         /* 1.5 * 2^23 */
+#define RNI_ROUND  6755399441055744.0  /* 1.5 * 2^52 */
+
+RNI_INLINE uint32_t rni_bitsf(float x)      { uint32_t b; memcpy(&b, &x, sizeof b); return b; }
+RNI_INLINE float    rni_floatf(uint32_t b)  { float x;    memcpy(&x, &b, sizeof x); return x; }
+RNI_INLINE uint64_t rni_bits(double x)      { uint64_t b; memcpy(&b, &x, sizeof b); return b; }
+RNI_INLINE double   rni_float(uint64_t b)   { double x;   memcpy(&x, &b, sizeof x); return x; }
+
+/* masks: all ones if the top bit is set; if a > b, for a and b without the top bit. m ? a : b, bit by bit. */
+RNI_INLINE uint32_t rni_topf(uint32_t a)                 { return 0u - (a >> 31); }
+RNI_INLINE uint64_t rni_top(uint64_t a)                  { return 0u - (a >> 63); }
+RNI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b)   { return rni_topf(b - a); }
+RNI_INLINE uint64_t rni_above(uint64_t a, uint64_t b)    { return rni_top(b - a); }
+RNI_INLINE float rni_pickf(uint32_t m, float a, float b) {
+    return rni_floatf((rni_bitsf(a) & m) | (rni_bitsf(b) & ~m));
+}
+RNI_INLINE double rni_pick(uint64_t m, double a, double b) {
+    return rni_float((rni_bits(a) & m) | (rni_bits(b) & ~m));
+}
+#define RNI_INFF 0x7f800000u
+#define RNI_NANF 0x7fc00000u
+#define RNI_MSBF 0x80000000u
+#define RNI_INF  0x7ff0000000000000u
+#define RNI_NAN  0x7ff8000000000000u
+#define RNI_MSB  0x8000000000000000u
+
+/* |x|, but at most limit; NaN stays. Positive floats are ordered as their bits are. */
+RNI_INLINE float rni_abs_capf(float x, float limit) {
+    const uint32_t a = rni_bitsf(x) & ~RNI_MSBF;
+    return rni_pickf(rni_abovef(a, rni_bitsf(limit)) & ~rni_abovef(a, RNI_INFF), limit, rni_floatf(a));
+}
+RNI_INLINE double rni_abs_cap(double x, double limit) {
+    const uint64_t a = rni_bits(x) & ~RNI_MSB;
+    return rni_pick(rni_above(a, rni_bits(limit)) & ~rni_above(a, RNI_INF), limit, rni_float(a));
+}
+
+/* x = k ln2 + r with |r| <= ln2/2; *k is RNI_ROUND + k. k * (first part of ln2) is exact. |x| < 2^10. */
+RNI_INLINE float rni_mod_ln2f(float x, float *k) {
+    float n;
+    *k = x * 1.44269504f + RNI_ROUNDF;
+    n = *k - RNI_ROUNDF;
+    return (x - n * 0.693145752f) - n * 1.42860682e-06f;
+}
+RNI_INLINE double rni_mod_ln2(double x, double *k) {
+    double n;
+    *k = x * 1.4426950408889634 + RNI_ROUND;
+    n = *k - RNI_ROUND;
+    return (x - n * 0.69314718055989033) - n * 5.4979230187083712e-14;
+}
+
+/* e^r - 1 = r + r^2 q(r) for |r| <= ln2/2 */
+RNI_INLINE float rni_expm1_polyf(float r) {
+    const float q = 0.5f + r * (0.166665778f + r * (0.0416665561f + r * (0.00836317334f + r * 0.00139261759f)));
+    return r + r * r * q;
+}
+RNI_INLINE double rni_expm1_poly(double r) {
+    double q = 2.5105206373957011e-08 + r * 2.0914679376583935e-09;
+    q = 2.4801587325533363e-05 + r * (2.7557255425746435e-06 + r * (2.7557273661348637e-07 + r * q));
+    q = 0.0083333333333261411 + r * (0.0013888888888883752 + r * (0.00019841269874800493 + r * q));
+    q = 0.5 + r * (0.16666666666666671 + r * (0.041666666666666671 + r * q));
+    return r + r * r * q;
+}
+
+/* e^x = 2^k e^r. 2^k in two factors, as k reaches beyond the exponents of normal numbers on both sides; only the last
+   product rounds. x is capped where the result is Inf or 0 already. */
+RNI_INLINE float rni_expf(float x) {
+    float k, p;
+    uint32_t e, half;
+    x = rni_floatf(rni_bitsf(rni_abs_capf(x, 104.0f)) | (rni_bitsf(x) & RNI_MSBF));
+    p = 1.0f + rni_expm1_polyf(rni_mod_ln2f(x, &k));
+    e = rni_bitsf(k) - 0x4b400000u + 256u;  /* k + 256 */
+    half = e >> 1;                          /* (k >> 1) + 128 */
+    return p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23);
+}
+RNI_INLINE double rni_exp(double x) {
+    double k, p;
+    uint64_t e, half;
+    x = rni_float(rni_bits(rni_abs_cap(x, 746.0)) | (rni_bits(x) & RNI_MSB));
+    p = 1.0 + rni_expm1_poly(rni_mod_ln2(x, &k));
+    e = rni_bits(k) - 0x4338000000000000u + 2048u;
+    half = e >> 1;
+    return p * rni_float((half - 1u) << 52) * rni_float((e - half - 1u) << 52);
+}
+
+/* a = |x|. Up to 0.55: a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction is below 1/2 and its error counts
+   less; both are computed and one is picked. e^2a = 2^k + 2^k p; the shift drops all but the exponent. */
+RNI_INLINE float rni_tanhf(float x) {
+    const uint32_t sign = rni_bitsf(x) & RNI_MSBF;
+    const float    a = rni_abs_capf(x, 10.0f), z = a * a;
+    const float    Q = -0.0539094284f + z * (0.0213093888f - z * 0.00661022775f);
+    const float    T = -0.333333313f + z * (0.133331135f + z * Q);
+    float k, E, p = rni_expm1_polyf(rni_mod_ln2f(2.0f * a, &k));
+    E = rni_floatf((rni_bitsf(k) + 127u) << 23);
+    p = 1.0f - 2.0f / ((E + E * p) + 1.0f);
+    return rni_floatf(rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.55f)), p, a + a * z * T)) | sign);
+}
+RNI_INLINE double rni_tanh(double x) {
+    const uint64_t sign = rni_bits(x) & RNI_MSB;
+    const double   a = rni_abs_cap(x, 20.0), z = a * a;
+    double k, E, p = rni_expm1_poly(rni_mod_ln2(2.0 * a, &k)), T;
+    T = -0.00023463474108872370 + z * (8.5113136855776721e-05 - z * 2.060276537636634e-05);
+    T = 0.0035921103786890241 + z * (-0.0014556618301007161 + z * (0.00058893605200740573 + z * T));
+    T = 0.021869488493666944 + z * (-0.0088632343978143555 + z * T);
+    T = -0.33333333333333331 + z * (0.13333333333332714 + z * (-0.053968253967434016 + z * T));
+    E = rni_float((rni_bits(k) + 1023u) << 52);
+    p = 1.0 - 2.0 / ((E + E * p) + 1.0);
+    return rni_float(rni_bits(rni_pick(rni_above(rni_bits(a), rni_bits(0.55)), p, a + a * z * T)) | sign);
+}
+
+/* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f):
+   log(1 + f) = 2 atanh s = 2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact.
+   Denormals are first made normal. k becomes a number by being written below the leading bit of 2^23 (2^52). */
+RNI_INLINE float rni_log_edgef(float x, float y) { /* y, or the answer where x is not positive and finite */
+    const uint32_t b = rni_bitsf(x);
+    y = rni_pickf(rni_abovef(b, RNI_INFF - 1u), x, y);
+    y = rni_pickf(rni_topf(b), rni_floatf(RNI_NANF), y);
+    return rni_pickf(rni_topf((b & ~RNI_MSBF) - 1u), rni_floatf(RNI_INFF | RNI_MSBF), y);
+}
+RNI_INLINE double rni_log_edge(double x, double y) {
+    const uint64_t b = rni_bits(x);
+    y = rni_pick(rni_above(b, RNI_INF - 1u), x, y);
+    y = rni_pick(rni_top(b), rni_float(RNI_NAN), y);
+    return rni_pick(rni_top((b & ~RNI_MSB) - 1u), rni_float(RNI_INF | RNI_MSB), y);
+}
+RNI_INLINE float rni_logf(float x) {
+    const uint32_t tiny = rni_topf(rni_bitsf(x) - 0x00800000u);
+    const uint32_t t = rni_bitsf(rni_pickf(tiny, x * 33554432.0f, x)) + (0x3f800000u - 0x3f3504f3u);
+    const float    k = (rni_floatf((t >> 23) | 0x4b000000u) - 8388735.0f) - rni_pickf(tiny, 25.0f, 0.0f);
+    const float    f = rni_floatf((t & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float    s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
+    const float    R = z * (0.666666865f + z * (0.3998878f + z * 0.295799494f));
+    return rni_log_edgef(x, k * 0.693145752f + (f - (h - (s * (h + R) + k * 1.42860682e-06f))));
+}
+RNI_INLINE double rni_log(double x) {
+    const uint64_t tiny = rni_top(rni_bits(x) - 0x0010000000000000u);
+    const uint64_t b = rni_bits(rni_pick(tiny, x * 18014398509481984.0, x));
+    const uint64_t t = b + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    const double   k = (rni_float((t >> 52) | 0x4330000000000000u) - 4503599627371519.0) - rni_pick(tiny, 54.0, 0.0);
+    const double   f = rni_float((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
+    const double   s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+    const double   P = 0.18182889125261723 + z * (0.15331721600556042 + z * 0.14616449685043406);
+    const double   L = 0.28571428625975487 + z * (0.22222211134795081 + z * P);
+    const double   R = z * (0.66666666666666696 + z * (0.39999999999899505 + z * L));
+    return rni_log_edge(x, k * 0.69314718055989033 + (f - (h - (s * (h + R) + k * 5.4979230187083712e-14))));
+}
+
+/* |x| = n pi/2 + r, |r| <= pi/4; *n is RNI_ROUND + n. pi/2 = 33 bits + 33 bits + the rest, so that for n < 2^20 the
+   products with the first two parts are exact. 0 * Inf makes the NaN for Inf. */
+#define RNI_PIO2_1 1.5707963267341256
+#define RNI_PIO2_2 6.077100506303966e-11
+#define RNI_PIO2_3 2.0222662487959506e-21
+RNI_INLINE double rni_mod_pio2(double x, double *n) { /* r without its third part and the rounding of the second */
+    const double a = rni_float(rni_bits(x) & ~RNI_MSB);
+    const double b = rni_pick(rni_above(rni_bits(a), rni_bits(1048576.0)), 0.0 * a, a);
+    *n = b * 0.63661977236758138 + RNI_ROUND;
+    return b - (*n - RNI_ROUND) * RNI_PIO2_1;
+}
+/* sin for even n, cos for odd n, the sign changes every two */
+RNI_INLINE double rni_quadrant(uint64_t n, uint64_t sign, double sin_r, double cos_r) {
+    const uint64_t odd = 0u - (n & 1u);
+    return rni_float(((rni_bits(cos_r) & odd) | (rni_bits(sin_r) & ~odd)) ^ ((n & 2u) << 62) ^ sign);
+}
+/* float: in double, where two parts of pi/2 and short polynomials are more than enough */
+RNI_INLINE float rni_sincosf(float x, uint64_t quarter, uint64_t sign) {
+    double n, r = rni_mod_pio2((double)x, &n), z, s, c;
+    r = r - (n - RNI_ROUND) * RNI_PIO2_2;
+    z = r * r;
+    s = -0.16666666663853044 + z * (0.0083333318738370889 + z * (-0.00019840086263755443 + z * 2.7249864655139585e-06));
+    c = 0.041666666664319327 + z * (-0.0013888887671288108 + z * (2.4800599983531709e-05 - z * 2.7300908167996537e-07));
+    return (float)rni_quadrant(rni_bits(n) + quarter, sign, r + r * z * s, 1.0 - z * (0.5 - z * c));
+}
+/* double: r + low is the remainder to about twice the precision; 1 - z/2 loses w, which is put back */
+RNI_INLINE double rni_sincos(double x, uint64_t quarter, uint64_t sign) {
+    double n, low, z, h, w, s, c, r;
+    const double t = rni_mod_pio2(x, &n), m = n - RNI_ROUND, p = m * RNI_PIO2_2, u = t - p;
+    const double back = t - u;                          /* u = t - p rounded; its error exactly, whichever is larger: */
+    const double lost = (t - (u + back)) - (p - back);  /* t - p = u + lost */
+    const double v = lost - m * RNI_PIO2_3;
+    r = u + v;
+    low = (u - r) + v;
+    z = r * r;
+    h = 0.5 * z;
+    w = 1.0 - h;
+    s = 2.7557316100683029e-06 + z * (-2.5051131455427946e-08 + z * 1.591810123027412e-10);
+    s = -0.16666666666666666 + z * (0.0083333333333309462 + z * (-0.00019841269836754971 + z * s));
+    c = -2.7557317270560326e-07 + z * (2.0876146024689747e-09 - z * 1.1382614868556325e-11);
+    c = 0.041666666666666664 + z * (-0.0013888888888887395 + z * (2.4801587298763433e-05 + z * c));
+    s = r + (r * z * s + low * w);
+    c = w + (((1.0 - w) - h) + (z * z * c - r * low));
+    return rni_quadrant(rni_bits(n) + quarter, sign, s, c);
+}
+RNI_INLINE float  rni_sinf(float x)  { return rni_sincosf(x, 0, rni_bits((double)x) & RNI_MSB); }
+RNI_INLINE float  rni_cosf(float x)  { return rni_sincosf(x, 1, 0); }
+RNI_INLINE double rni_sin(double x)  { return rni_sincos(x, 0, rni_bits(x) & RNI_MSB); }
+RNI_INLINE double rni_cos(double x)  { return rni_sincos(x, 1, 0); }
+
+/* m - s^2 exactly, for s in [1, 2] within an ulp or two of sqrt(m): s in two halves of 26 bits */
+RNI_INLINE double rni_sqrt_residual(double m, double s) {
+    const double hi = (s + 201326592.0) - 201326592.0, lo = s - hi;
+    return ((m - hi * hi) - 2.0 * hi * lo) - lo * lo;
+}
+/* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of Heron, and then
+   the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that is -s u < m - s^2 <= s u
+   (all are multiples of u^2, so the u^2/4 of the square does not matter). */
+RNI_INLINE double rni_sqrt_soft(double x) {
+    const uint64_t tiny = rni_top(rni_bits(x) - 0x0010000000000000u);
+    const uint64_t b = rni_bits(rni_pick(tiny, x * 18014398509481984.0, x));
+    const uint64_t e = (b >> 52) & 0x7ffu, odd = ~e & 1u;
+    const uint64_t mb = (b & 0x000fffffffffffffu) | ((1023u + odd) << 52);
+    const uint64_t h = ((e - odd + 1023u) >> 1) - (27u & tiny);
+    const double   m = rni_float(mb), half = 0.5 * m, u = 2.2204460492503131e-16;
+    double y = rni_float(0x5fe6eb50c7b537a9u - (mb >> 1)), s, r;
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    s = m * y;
+    s = s + 0.5 * y * rni_sqrt_residual(m, s);
+    r = rni_sqrt_residual(m, s);
+    s = s + rni_pick(rni_top(rni_bits(s * u - r)), u, 0.0)
+          - rni_pick(rni_top(rni_bits((s * u + r) - 0.5 * u * u)), u, 0.0);
+    y = rni_pick(rni_above(rni_bits(x), RNI_INF - 1u), x, s * rni_float(h << 52));
+    y = rni_pick(rni_top(rni_bits(x)), rni_float(RNI_NAN), y);
+    return rni_pick(rni_top((rni_bits(x) & ~RNI_MSB) - 1u), x, y);
+}
+#if defined(__SSE2__)  /* the instruction rounds correctly too: same bits, sooner. sqrt() itself may call libm. */
+RNI_INLINE double rni_sqrt(double x) { const __m128d v = _mm_set_sd(x); return _mm_cvtsd_f64(_mm_sqrt_sd(v, v)); }
+#else
+RNI_INLINE double rni_sqrt(double x) { return rni_sqrt_soft(x); }
+#endif
+/* 53 >= 2*24 + 2 bits: rounding twice is right */
+RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
+
+/* rni_v_exp(x, n) and so on: x[i] = exp(x[i]), bits as the scalar function. Blocks of RNI_LANES, which compilers turn
+   into vector code at -O2; the rest is padded to a block with zeros. On x86 each is compiled a second time for
+   AVX2 (without fma, so with the same bits), chosen at run time. */
+#ifdef AGG_DOUBLE
+  #define RNI_R(fn) rni_##fn      /* RNI_R(exp)(x): the scalar function for rn_real */
+  #define RNI_LANES 8
+#else
+  #define RNI_R(fn) rni_##fn##f
+  #define RNI_LANES 16
+#endif
+#define RNI_V_BODY(fn)                                                                    \
+    RNI_INLINE void rni_v_##fn##_body(rn_real *x, size_t n) {                             \
+        rn_real pad[RNI_LANES] = { 0 };                                                   \
+        size_t i;                                                                         \
+        for (; n >= RNI_LANES; n -= RNI_LANES, x += RNI_LANES)                            \
+            for (i = 0; i < RNI_LANES; i++) x[i] = RNI_R(fn)(x[i]);                       \
+        if (!n) return;                                                                   \
+        for (i = 0; i < n; i++) pad[i] = x[i];                                            \
+        for (i = 0; i < RNI_LANES; i++) pad[i] = RNI_R(fn)(pad[i]);                       \
+        for (i = 0; i < n; i++) x[i] = pad[i];                                            \
+    }
+#define RNI_V_BASE(fn) RNI_UNUSED static void rni_v_##fn##_base(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }
+#if defined(RNI_AVX2)
+  #define RNI_V_DEFINE(fn)                                                                 \
+    RNI_V_BODY(fn)                                                                         \
+    RNI_V_BASE(fn)                                                                         \
+    RNI_UNUSED __attribute__((target("avx2")))                                             \
+    static void rni_v_##fn##_avx2(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }       \
+    RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) {                              \
+        if (RNI_AVX2) rni_v_##fn##_avx2(x, n); else rni_v_##fn##_base(x, n);               \
+    }
+#else
+  #define RNI_V_DEFINE(fn)                                                                 \
+    RNI_V_BODY(fn)                                                                         \
+    RNI_V_BASE(fn)                                                                         \
+    RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) { rni_v_##fn##_base(x, n); }
+#endif
+RNI_V_DEFINE(exp)
+RNI_V_DEFINE(log)
+RNI_V_DEFINE(tanh)
+RNI_V_DEFINE(sin)
+RNI_V_DEFINE(cos)
+RNI_V_DEFINE(sqrt)
+/* ---- end of mathematics ---------------------------------------------------------------------------------------- */
+static double rni_norm(const rn_real *x, size_t n) { /* scaled by a power of 2 if the squares would not fit */
+    double s = rni_dot(x, x, n), scale = 0;
+    size_t i;
+    if (s > 1e-250 && s < 1e250) return rni_sqrt(s);
+    for (i = 0; i < n; i++) {
+        const double a = x[i] < 0 ? -(double)x[i] : (double)x[i];
+        if (!(a <= scale)) scale = a;
+    }
+    if (!(scale > 0) || !rni_finite(scale)) return scale;
+    for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
+    return scale * rni_sqrt(s);
+}
+RN_API const char *rn_status_text(rn_status s) {
+    #define RN_X(id, text) case id: return text;
+    switch (s) { RN_STATUS_LIST(RN_X) case RN_STATUS_COUNT: break; }
+    #undef RN_X
+    return "unknown status";
+}
+
+/* ---- 3. random numbers: xoshiro256** (Blackman, Vigna 2018), seeded by splitmix64 */
+static uint64_t rni_rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+RN_API uint64_t rn_random_next(rn_random *r) {
+    uint64_t *s = r->s;
+    const uint64_t result = rni_rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rni_rotl(s[3], 45);
+    return result;
+}
+/* the engine is linear: a jump is a polynomial in it */
+static void rni_random_jump(rn_random *r, const uint64_t *poly) {
+    rn_random to = { { 0, 0, 0, 0 } };
+    int i, b, j;
+    for (i = 0; i < 4; i++)
+        for (b = 0; b < 64; b++) {
+            if ((poly[i] >> b) & 1u)
+                for (j = 0; j < 4; j++) to.s[j] ^= r->s[j];
+            (void)rn_random_next(r);
+        }
+    *r = to;
+}
+enum { RNI_FOR_AGENTS, RNI_FOR_EVALUATION, RNI_FOR_TRAINER }; /* parts of a seed's sequence, 2^192 steps apart */
+
+static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
+    static const uint64_t far[4] = { 0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
+            0x39109bb02acbe635u };
+    static const uint64_t near[4] = { 0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
+            0x39abdc4529b1661cu };
+    rn_random r;
+    int i;
+    for (i = 0; i < 4; i++) {
+        uint64_t z = (seed += 0x9e3779b97f4a7c15u);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        r.s[i] = z ^ (z >> 31);
+    }
+    while (part-- > 0) rni_random_jump(&r, far);
+    while (stream-- > 0) rni_random_jump(&r, near);
+    return r;
+}
+RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,
+                                                                                         stream); }
+static uint64_t rni_random_call(void *self) { return rn_random_next((rn_random *)self); }
+RN_API agg_rng rn_random_rng(rn_random *r) {
+    agg_rng rng;
+    rng.next = rni_random_call;
+    rng.self = r;
+    return rng;
+}
+RN_API double rn_uniform(const agg_rng *rng) {
+    return (double)(rng->next(rng->self) >> 11) * (1.0 / 9007199254740992.0);
+}
+RN_API size_t rn_below(const agg_rng *rng, size_t n) { /* draws that would favour small numbers are thrown away */
+    const uint64_t m = n, unfair = (0 - m) % m;
+    uint64_t x;
+    do x = rng->next(rng->self); while (x < unfair);
+    return (size_t)(x % m);
+}
+RN_API double rn_normal(const agg_rng *rng) { /* Box and Muller */
+    const double r = 1.0 - rn_uniform(rng), a = rn_uniform(rng);
+    return rni_sqrt(-2.0 * rni_log(r)) * rni_cos(6.283185307179586 * a);
+}
+
+/* ---- 4. the one matrix kernel: C[i][j] = I[i][j] + sum_k A[i][k] B[k][j], with A[i][k] at A[i*ai + k*ak], rows of B,
+   I and C ldb, ldi, ldc apart (ldi = 0: one row for all), N a multiple of RNI_W. Lanes run along j; each number of A
+   is one broadcast, so A may be transposed for free. Forward and backward passes and sums over time are all this. */
+#define RNI_W (32 / sizeof(rn_real))
+#if defined(__GNUC__)
+  typedef rn_real rni_vec __attribute__((vector_size(32), aligned(sizeof(rn_real)), may_alias));
+  #define RNI_LOAD(v, p)    ((v) = *(const rni_vec *)(p))
+  #define RNI_STORE(p, v)   (*(rni_vec *)(p) = (v))
+  #define RNI_MADD(c, b, s) ((c) += (b) * (s))
+  #define RNI_ADD(c, b)     ((c) += (b))
+#else
+  typedef struct rni_vec { rn_real x[32 / sizeof(rn_real)]; } rni_vec;
+  #define RNI_EACH(body)    do { size_t l_; for (l_ = 0; l_ < RNI_W; l_++) { body; } } while (0)
+  #define RNI_LOAD(v, p)    RNI_EACH((v).x[l_] = (p)[l_])
+  #define RNI_STORE(p, v)   RNI_EACH((p)[l_] = (v).x[l_])
+  #define RNI_MADD(c, b, s) RNI_EACH((c).x[l_] += (b).x[l_] * (s))
+  #define RNI_ADD(c, b)     RNI_EACH((c).x[l_] += (b).x[l_])
+#endif
+#if defined(__GNUC__) && defined(__AVX__)
+  #define RNI_KEEP(v) __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
+#else
+  #define RNI_KEEP(v) ((void)0)
+#endif
+static size_t rni_pad(size_t n) { return (n + RNI_W - 1) / RNI_W * RNI_W; }
+
+typedef struct rni_mat { /* what stays the same for all tiles */
+    size_t K, ai, ak, ldb, ldi, ldc;
+} rni_mat;
+
+RNI_INLINE void rni_tile_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
+    const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;
+    rni_vec c0, c1, c2, c3, d0, d1, d2, d3, b, e;
+    size_t k;
+    RNI_LOAD(c0, I);           RNI_LOAD(d0, I + RNI_W);
+    RNI_LOAD(c1, I + ldi);     RNI_LOAD(d1, I + ldi + RNI_W);
+    RNI_LOAD(c2, I + 2 * ldi); RNI_LOAD(d2, I + 2 * ldi + RNI_W);
+    RNI_LOAD(c3, I + 3 * ldi); RNI_LOAD(d3, I + 3 * ldi + RNI_W);
+    for (k = m->K; k > 0; k--, A += ak, B += ldb) {
+        RNI_LOAD(b, B);
+        RNI_LOAD(e, B + RNI_W);
+        RNI_KEEP(b);
+        RNI_KEEP(e);
+        RNI_MADD(c0, b, A[0]);      RNI_MADD(d0, e, A[0]);
+        RNI_MADD(c1, b, A[ai]);     RNI_MADD(d1, e, A[ai]);
+        RNI_MADD(c2, b, A[2 * ai]); RNI_MADD(d2, e, A[2 * ai]);
+        RNI_MADD(c3, b, A[3 * ai]); RNI_MADD(d3, e, A[3 * ai]);
+    }
+    RNI_STORE(C, c0);           RNI_STORE(C + RNI_W, d0);
+    RNI_STORE(C + ldc, c1);     RNI_STORE(C + ldc + RNI_W, d1);
+    RNI_STORE(C + 2 * ldc, c2); RNI_STORE(C + 2 * ldc + RNI_W, d2);
+    RNI_STORE(C + 3 * ldc, c3); RNI_STORE(C + 3 * ldc + RNI_W, d3);
+}
+RNI_INLINE void rni_tile_4x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
+    const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;
+    rni_vec c0, c1, c2, c3, b;
+    size_t k;
+    RNI_LOAD(c0, I);
+    RNI_LOAD(c1, I + ldi);
+    RNI_LOAD(c2, I + 2 * ldi);
+    RNI_LOAD(c3, I + 3 * ldi);
+    for (k = m->K; k > 0; k--, A += ak, B += ldb) {
+        RNI_LOAD(b, B);
+        RNI_MADD(c0, b, A[0]);
+        RNI_MADD(c1, b, A[ai]);
+        RNI_MADD(c2, b, A[2 * ai]);
+        RNI_MADD(c3, b, A[3 * ai]);
+    }
+    RNI_STORE(C, c0);
+    RNI_STORE(C + ldc, c1);
+    RNI_STORE(C + 2 * ldc, c2);
+    RNI_STORE(C + 3 * ldc, c3);
+}
+RNI_INLINE void rni_tile_1x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
+    static const rn_real zero[32 / sizeof(rn_real)] = { 0 };
+    const size_t ak = m->ak, ldb = m->ldb; /* even and odd k apart: two sums under way hide the latency of one */
+    rni_vec c, d, c1, d1, b, e;
+    size_t k;
+    RNI_LOAD(c, I);     RNI_LOAD(d, I + RNI_W);
+    RNI_LOAD(c1, zero); RNI_LOAD(d1, zero);
+    for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {
+        RNI_LOAD(b, B);         RNI_LOAD(e, B + RNI_W);
+        RNI_MADD(c, b, A[0]);   RNI_MADD(d, e, A[0]);
+        RNI_LOAD(b, B + ldb);   RNI_LOAD(e, B + ldb + RNI_W);
+        RNI_MADD(c1, b, A[ak]); RNI_MADD(d1, e, A[ak]);
+    }
+    if (k) {
+        RNI_LOAD(b, B);       RNI_LOAD(e, B + RNI_W);
+        RNI_MADD(c, b, A[0]); RNI_MADD(d, e, A[0]);
+    }
+    RNI_ADD(c, c1);   RNI_ADD(d, d1);
+    RNI_STORE(C, c);  RNI_STORE(C + RNI_W, d);
+}
+RNI_INLINE void rni_tile_1x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
+    static const rn_real zero[32 / sizeof(rn_real)] = { 0 };
+    const size_t ak = m->ak, ldb = m->ldb;
+    rni_vec c, c1, b;
+    size_t k;
+    RNI_LOAD(c, I);
+    RNI_LOAD(c1, zero);
+    for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {
+        RNI_LOAD(b, B);
+        RNI_MADD(c, b, A[0]);
+        RNI_LOAD(b, B + ldb);
+        RNI_MADD(c1, b, A[ak]);
+    }
+    if (k) {
+        RNI_LOAD(b, B);
+        RNI_MADD(c, b, A[0]);
+    }
+    RNI_ADD(c, c1);
+    RNI_STORE(C, c);
+}
+RNI_INLINE void rni_matmul(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B,
+                           size_t ldb,
+                           const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {
+    rni_mat m;
+    size_t i, j;
+    m.K = K; m.ai = ai; m.ak = ak; m.ldb = ldb; m.ldi = ldi; m.ldc = ldc;
+    for (j = 0; j + 2 * RNI_W <= N; j += 2 * RNI_W) {
+        for (i = 0; i + 4 <= M; i += 4) rni_tile_4x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
+        for (; i < M; i++)              rni_tile_1x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
+    }
+    for (; j < N; j += RNI_W) {
+        for (i = 0; i + 4 <= M; i += 4) rni_tile_4x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
+        for (; i < M; i++)              rni_tile_1x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
+    }
+}
+static void rni_matmul_base(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B,
+                            size_t ldb,
+                            const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {
+    rni_matmul(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);
+}
+#ifdef RNI_AVX2
+__attribute__((target("avx2")))
+static void rni_matmul_avx2(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B,
+                            size_t ldb,
+                            const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {
+    rni_matmul(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);
+}
+#define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul_base)
+#define RNI_HAS_AVX2     (RNI_AVX2 != 0)
+#else
+#define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul_base)
+#define RNI_HAS_AVX2     0
+#endif
+
+/* ---- 5. networks. Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds.
+   All passes over an episode are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
+   Work is done in blocks of RNI_BLOCK steps, so that a block stays in the cache through all layers. */
+#define RNI_BLOCK ((size_t)64)
+#define RNI_LAYERS (RN_MAX_HIDDEN + 1)
+
+/* at the start of `work`; what acting needs comes first, so that its place does not depend on T */
+typedef struct rni_net_work {
+    rn_real *W[RNI_LAYERS], *b[RNI_LAYERS];     /* theta, rows padded with zeros */
+    rn_real *x[2];                              /* one step */
+    rn_real *log_std, *std, *free_std;          /* free log-stds: clamped; exp of it; 1 where not clamped */
+    rn_real *WT[RNI_LAYERS];                    /* W transposed, for the way back */
+    rn_real *RW[RNI_LAYERS], *Rb[RNI_LAYERS], *RWT[RNI_LAYERS], *Rlog_std; /* the same of u: R is d/de at theta + e u */
+    rn_real *G[RNI_LAYERS], *Gb[RNI_LAYERS], *Glog_std; /* sums of the result */
+    rn_real *D, *RD, *E, *RE;                   /* a block of dL/da, its R, and dL/dh of the layer below */
+    rn_real *zero;
+    rn_real *H[RNI_LAYERS], *RH[RNI_LAYERS];
+    rn_real *P;                                 /* softmax: probabilities; Gaussian: 1/std; T rows of n_out */
+} rni_net_work;
+
+static size_t rni_net_widest(const rn_net *net) { /* padded */
+    size_t l, widest = rni_pad(net->in[0]);
+    for (l = 0; l < net->layers; l++)
+        if (rni_pad(net->out[l]) > widest) widest = rni_pad(net->out[l]);
+    return widest;
+}
+static void rni_net_layout(const rn_net *net, rni_arena *a, size_t T, rni_net_work *w) { /* T = 0: for acting alone */
+    const size_t widest = rni_net_widest(net), n = net->layers, block = T < RNI_BLOCK ? T : RNI_BLOCK;
+    size_t l;
+    for (l = 0; l < n; l++) {
+        w->W[l] = rni_take_real(a, net->in[l] * rni_pad(net->out[l]));
+        w->b[l] = rni_take_real(a, rni_pad(net->out[l]));
+    }
+    w->x[0] = rni_take_real(a, widest);
+    w->x[1] = rni_take_real(a, widest);
+    w->log_std  = rni_take_real(a, net->desc.outputs);
+    w->std      = rni_take_real(a, net->desc.outputs);
+    w->free_std = rni_take_real(a, net->desc.outputs);
+    if (!T) return;
+    w->Rlog_std = rni_take_real(a, net->desc.outputs);
+    w->Glog_std = rni_take_real(a, net->desc.outputs);
+    w->zero     = rni_take_real(a, widest);
+    for (l = 0; l < n; l++) {
+        const size_t out = rni_pad(net->out[l]), in = rni_pad(net->in[l]);
+        w->WT[l]  = rni_take_real(a, net->out[l] * in);
+        w->RWT[l] = rni_take_real(a, net->out[l] * in);
+        w->RW[l]  = rni_take_real(a, net->in[l] * out);
+        w->Rb[l]  = rni_take_real(a, out);
+        w->G[l]   = rni_take_real(a, net->in[l] * out);
+        w->Gb[l]  = rni_take_real(a, out);
+    }
+    w->D  = rni_take_real(a, block * widest);
+    w->RD = rni_take_real(a, block * widest);
+    w->E  = rni_take_real(a, block * widest);
+    w->RE = rni_take_real(a, block * widest);
+    for (l = 0; l < n; l++) {
+        w->H[l]  = rni_product_fits(T, rni_pad(net->out[l])) ? rni_take_real(a, T * rni_pad(net->out[l])) : NULL;
+        w->RH[l] = rni_product_fits(T, rni_pad(net->out[l])) ? rni_take_real(a, T * rni_pad(net->out[l])) : NULL;
+        if (!rni_product_fits(T, rni_pad(net->out[l]))) a->bad = 1;
+    }
+    w->P = rni_take_real(a, T * net->desc.outputs);
+}
+static size_t rni_net_work_size(void *self, size_t T) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rni_net_work w;
+    (void)rni_take(&a, 1, sizeof w);
+    rni_net_layout((const rn_net *)self, &a, T, &w);
+    return a.bad ? 0 : a.used;
+}
+static rni_net_work *rni_net_open(const rn_net *net, void *work, size_t T) {
+    rni_arena a = rni_arena_make(work, (size_t)-1 / 2);
+    rni_net_work *w = (rni_net_work *)rni_take(&a, 1, sizeof *w);
+    rni_net_layout(net, &a, T, w);
+    return w;
+}
+static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const *W, rn_real *const *b,
+                         rn_real *const *WT) {
+    size_t l, i, o;
+    for (l = 0; l < net->layers; l++) {
+        const size_t in = net->in[l], out = net->out[l], ld = rni_pad(out), ldt = rni_pad(in);
+        const rn_real *from = theta + net->offset[l];
+        for (i = 0; i < in; i++)
+            for (o = 0; o < ld; o++) W[l][i * ld + o] = o < out ? from[i * out + o] : 0;
+        for (o = 0; o < ld; o++) b[l][o] = o < out && !net->desc.no_bias ? from[in * out + o] : 0;
+        if (!WT || l == 0) continue; /* nothing goes back through the first layer */
+        for (o = 0; o < out; o++)
+            for (i = 0; i < ldt; i++) WT[l][o * ldt + i] = i < in ? from[i * out + o] : 0;
+    }
+}
+/* log-std within min .. max; *free_std tells whether it may move */
+RNI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *free_std) {
+    const rn_real low = (rn_real)net->desc.log_std_min, high = (rn_real)net->desc.log_std_max;
+    *free_std = 1;
+    if (low == 0 && high == 0) return log_std;
+    if (log_std >= low && log_std <= high) return log_std;
+    *free_std = 0;
+    return log_std > high ? high : low;
+}
+static int rni_net_free_std(const rn_net *net) { return net->desc.gaussian && !net->desc.state_std; }
+
+static void rni_net_pack_std(const rn_net *net, const rn_real *theta, rni_net_work *w) {
+    const size_t n = rni_net_free_std(net) ? net->desc.outputs : 0;
+    size_t j;
+    for (j = 0; j < n; j++) {
+        w->log_std[j] = rni_net_clamp(net, theta[net->dim - n + j], &w->free_std[j]);
+        w->std[j] = RNI_R(exp)(w->log_std[j]);
+    }
+}
+static void rni_net_prepare(void *self, const rn_real *theta, void *work) {
+    const rn_net *net = (const rn_net *)self;
+    rni_net_work *w = rni_net_open(net, work, 0);
+    rni_net_pack(net, theta, w->W, w->b, NULL);
+    rni_net_pack_std(net, theta, w);
+}
+RNI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) { /* n: a multiple of RNI_W, as everywhere below */
+    size_t l;
+    if (kind == RN_TANH)
+        for (; n; n -= RNI_W, x += RNI_W)
+            for (l = 0; l < RNI_W; l++) x[l] = RNI_R(tanh)(x[l]);
+    else if (kind == RN_RELU)
+        for (; n; n -= RNI_W, x += RNI_W)
+            for (l = 0; l < RNI_W; l++) x[l] = x[l] > 0 ? x[l] : 0;
+}
+/* R h = phi'(a) R a; phi' is 1 - h^2 for tanh, 1 or 0 for ReLU */
+RNI_INLINE void rni_phi_R(rn_activation kind, const rn_real *RNI_RESTRICT h, rn_real *RNI_RESTRICT Rh, size_t n) {
+    size_t l;
+    if (kind == RN_TANH)
+        for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
+            for (l = 0; l < RNI_W; l++) Rh[l] = Rh[l] * (1 - h[l] * h[l]);
+    else if (kind == RN_RELU)
+        for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
+            for (l = 0; l < RNI_W; l++) Rh[l] = h[l] > 0 ? Rh[l] : 0;
+}
+/* e = dL/dh becomes dL/da = e phi' */
+RNI_INLINE void rni_phi_back(rn_activation kind, const rn_real *RNI_RESTRICT h, rn_real *RNI_RESTRICT e, size_t n) {
+    rni_phi_R(kind, h, e, n); /* the same product */
+}
+/* and its R: (R e) phi' + e phi'' R a; for tanh phi'' R a = -2 h phi' R a = -2 h R h */
+RNI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *RNI_RESTRICT h, const rn_real *RNI_RESTRICT Rh,
+                               rn_real *RNI_RESTRICT e, rn_real *RNI_RESTRICT Re, size_t n) {
+    size_t l;
+    if (kind != RN_TANH) {
+        rni_phi_R(kind, h, e, n);
+        rni_phi_R(kind, h, Re, n);
+        return;
+    }
+    for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W, e += RNI_W, Re += RNI_W)
+        for (l = 0; l < RNI_W; l++) {
+            const rn_real slope = 1 - h[l] * h[l];
+            Re[l] = Re[l] * slope - 2 * e[l] * h[l] * Rh[l];
+            e[l] = e[l] * slope;
+        }
+}
+
+/* acting: one step, lanes along the units */
+static rn_real rni_most_likely(const rn_real *logit, size_t n) {
+    size_t j, best = 0;
+    for (j = 1; j < n; j++) if (logit[j] > logit[best]) best = j;
+    return (rn_real)best;
+}
+/* logit and e: padded. No branches on random values: they would be mispredicted. */
+RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t n, const agg_rng *rng,
+                                      rn_real *RNI_RESTRICT e) {
+    rn_real most = logit[0], sum = 0, r;
+    size_t j, l, k = 0;
+    for (j = 1; j < n; j++) most = logit[j] > most ? logit[j] : most;
+    for (j = 0; j < n; j += RNI_W)
+        for (l = 0; l < RNI_W; l++) e[j + l] = RNI_R(exp)(logit[j + l] - most);
+    for (j = 0; j < n; j++) e[j] = sum += e[j];
+    r = (rn_real)rn_uniform(rng) * sum;
+    for (j = 0; j + 1 < n; j++) k += !(r < e[j]);
+    return (rn_real)k;
+}
+RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const rn_real *y, const agg_rng *rng,
+                                 rn_real *act) {
+    const size_t n = net->desc.outputs;
+    const rn_real clip = (rn_real)net->desc.clip;
+    size_t j;
+    for (j = 0; j < n; j++) {
+        rn_real free_std, a = y[j];
+        if (rng) {
+            const rn_real std = net->desc.state_std ? RNI_R(exp)(rni_net_clamp(net, y[n + j], &free_std)) : w->std[j];
+            a = a + std * (rn_real)rn_normal(rng);
+        }
+        act[j] = clip > 0 && a > clip ? clip : clip > 0 && a < -clip ? -clip : a;
+    }
+}
+RNI_INLINE void rni_net_act_body(const rn_net *net, const rn_real *obs, const agg_rng *rng, rn_real *act, void *work) {
+    const rni_net_work *w = (const rni_net_work *)work;
+    const rn_real *x = obs;
+    rn_real *y = NULL;
+    size_t l, j;
+    for (l = 0; l < net->layers; l++, x = y) {
+        const size_t out = rni_pad(net->out[l]);
+        y = w->x[l % 2];
+        rni_matmul(1, out, net->in[l], x, 0, 1, w->W[l], out, w->b[l], 0, y, out);
+        if (l + 1 < net->layers) rni_phi(net->desc.activation, y, out);
+    }
+    if (net->desc.tanh_head)
+        for (j = 0; j < net->desc.outputs; j++) y[j] = RNI_R(tanh)(y[j]);
+    if (net->desc.gaussian) rni_sample_gauss(net, w, y, rng, act);
+    else if (rng)           *act = rni_sample_softmax(y, net->desc.outputs, rng, w->x[net->layers % 2]);
+    else                    *act = rni_most_likely(y, net->desc.outputs);
+}
+
+/* forward over steps t0 .. t0+n-1 */
+RNI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs, size_t t0, size_t n) {
+    const rn_real *x = obs + t0 * net->in[0];
+    size_t l, t, j, ldx = net->in[0];
+    for (l = 0; l < net->layers; l++) {
+        const size_t out = rni_pad(net->out[l]);
+        rn_real *h = w->H[l] + t0 * out;
+        RNI_MATMUL(avx2)(n, out, net->in[l], x, ldx, 1, w->W[l], out, w->b[l], 0, h, out);
+        if (l + 1 < net->layers) rni_phi(net->desc.activation, h, n * out);
+        else if (net->desc.tanh_head)
+            for (t = 0; t < n; t++)
+                for (j = 0; j < net->desc.outputs; j++) h[t * out + j] = RNI_R(tanh)(h[t * out + j]);
+        x = h;
+        ldx = out;
+    }
+}
+/* R a = x RW + Rb + (R x) W, then through phi */
+RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs, size_t t0,
+                                  size_t n) {
+    const rn_real *x = obs + t0 * net->in[0], *Rx = NULL;
+    size_t l, t, j, ldx = net->in[0];
+    for (l = 0; l < net->layers; l++) {
+        const size_t out = rni_pad(net->out[l]);
+        rn_real *h = w->H[l] + t0 * out, *Rh = w->RH[l] + t0 * out;
+        RNI_MATMUL(avx2)(n, out, net->in[l], x, ldx, 1, w->RW[l], out, w->Rb[l], 0, Rh, out);
+        if (Rx) RNI_MATMUL(avx2)(n, out, net->in[l], Rx, ldx, 1, w->W[l], out, Rh, out, Rh, out);
+        if (l + 1 < net->layers) rni_phi_R(net->desc.activation, h, Rh, n * out);
+        else if (net->desc.tanh_head)
+            for (t = 0; t < n; t++)
+                for (j = 0; j < net->desc.outputs; j++) {
+                    const rn_real y = h[t * out + j];
+                    Rh[t * out + j] = Rh[t * out + j] * (1 - y * y);
+                }
+        x = h;
+        Rx = Rh;
+        ldx = out;
+    }
+}
+/* P: softmax probabilities, or 1/std */
+RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size_t n) {
+    const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
+    const rn_real *y = w->H[net->layers - 1] + t0 * ld;
+    rn_real *p = w->P + t0 * k, none;
+    size_t t, j;
+    for (t = 0; t < n; t++, y += ld, p += k) {
+        rn_real most = y[0];
+        if (net->desc.gaussian) {
+            for (j = 0; j < k; j++) p[j] = -(net->desc.state_std ? rni_net_clamp(net, y[k + j], &none) : w->log_std[j]);
+            continue;
+        }
+        for (j = 1; j < k; j++) most = y[j] > most ? y[j] : most;
+        for (j = 0; j < k; j++) p[j] = y[j] - most;
+    }
+    p = w->P + t0 * k;
+    rni_v_exp_body(p, n * k);
+    if (net->desc.gaussian) return;
+    for (t = 0; t < n; t++, p += k) {
+        rn_real sum = 0;
+        for (j = 0; j < k; j++) sum += p[j];
+        sum = 1 / sum;
+        for (j = 0; j < k; j++) p[j] *= sum;
+    }
+}
+/* c_t = R log pi.  Softmax: R y_a - sum_j p_j R y_j.
+   Gaussian, z = (a - mu)/std: sum_j z/std R mu + (z^2 - 1) R log_std */
+RNI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const rn_real *act, size_t t0, size_t n,
+                                 rn_real *c) {
+    const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
+    size_t t, j;
+    for (t = t0; t < t0 + n; t++) {
+        const rn_real *y = w->H[net->layers - 1] + t * ld, *Ry = w->RH[net->layers - 1] + t * ld, *p = w->P + t * k;
+        rn_real sum = 0;
+        for (j = 0; j < k; j++) {
+            if (net->desc.gaussian) {
+                const rn_real z = (act[t * k + j] - y[j]) * p[j];
+                rn_real free_std = w->free_std[j], Rs = net->desc.state_std ? Ry[k + j] : w->Rlog_std[j];
+                if (net->desc.state_std) (void)rni_net_clamp(net, y[k + j], &free_std);
+                sum += z * p[j] * Ry[j] + (z * z - 1) * (Rs * free_std);
+            } else {
+                sum += ((act[t] == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j]) * Ry[j];
+            }
+        }
+        c[t] = sum;
+    }
+}
+/* D = w dlogpi/dy and, with R, RD = w R(dlogpi/dy) + k dlogpi/dy. The k term turns into k grad log pi on the way down,
+   as everything from here on is linear in RD: this is how B u needs one pass and one sum. */
+RNI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_real action, const rn_real *Ry,
+                                 const rn_real *p,
+                                 rn_real wt, rn_real kt, rn_real *D, rn_real *RD) {
+    const size_t k = net->desc.outputs;
+    rn_real mean = 0;
+    size_t j;
+    (void)w;
+    if (RD) for (j = 0; j < k; j++) mean += p[j] * Ry[j];
+    for (j = 0; j < k; j++) {
+        const rn_real s = (action == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j];
+        D[j] = wt * s;
+        if (RD) RD[j] = kt * s - wt * (p[j] * (Ry[j] - mean));
+    }
+}
+RNI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real *a, const rn_real *y,
+                               const rn_real *Ry,
+                               const rn_real *p, rn_real wt, rn_real kt, rn_real *D, rn_real *RD) {
+    const size_t k = net->desc.outputs;
+    size_t j;
+    for (j = 0; j < k; j++) { /* m, s: dlogpi/dmu = z/std and dlogpi/dlog_std = z^2 - 1 */
+        const rn_real z = (a[j] - y[j]) * p[j], m = z * p[j];
+        rn_real free_std = w->free_std[j], s, Rm = 0, Rs = 0;
+        if (net->desc.state_std) (void)rni_net_clamp(net, y[k + j], &free_std);
+        s = (z * z - 1) * free_std;
+        if (RD) {
+            const rn_real Rlog = (net->desc.state_std ? Ry[k + j] : w->Rlog_std[j]) * free_std;
+            const rn_real Rz = -(Ry[j] * p[j]) - z * Rlog;
+            Rm = wt * ((Rz - z * Rlog) * p[j]) + kt * m;
+            Rs = wt * (2 * z * Rz * free_std) + kt * s;
+            RD[j] = Rm;
+        }
+        D[j] = wt * m;
+        if (!net->desc.state_std) {
+            w->Glog_std[j] += RD ? Rs : wt * s;
+        } else {
+            D[k + j] = wt * s;
+            if (RD) RD[k + j] = Rs;
+        }
+    }
+}
+RNI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *act, const rn_real *wt,
+                             const rn_real *kt,
+                             size_t t0, size_t n, int R) {
+    const size_t k = net->desc.outputs, last = net->layers - 1, ld = rni_pad(net->out[last]);
+    size_t t, j;
+    for (t = 0; t < n; t++) {
+        const size_t at = t0 + t;
+        const rn_real *y = w->H[last] + at * ld, *Ry = R ? w->RH[last] + at * ld : NULL, *p = w->P + at * k;
+        const rn_real kk = kt ? kt[at] : 0;
+        rn_real *D = w->D + t * ld, *RD = R ? w->RD + t * ld : NULL;
+        for (j = net->out[last]; j < ld; j++) D[j] = 0;
+        if (R) for (j = net->out[last]; j < ld; j++) RD[j] = 0;
+        if (net->desc.gaussian) rni_seed_gauss(net, w, act + at * k, y, Ry, p, wt[at], kk, D, RD);
+        else                    rni_seed_softmax(net, w, act[at], Ry, p, wt[at], kk, D, RD);
+        if (!net->desc.tanh_head) continue;
+        for (j = 0; j < k; j++) { /* back through the tanh on logits or means */
+            const rn_real slope = 1 - y[j] * y[j];
+            if (R) RD[j] = RD[j] * slope - 2 * D[j] * y[j] * Ry[j];
+            D[j] = D[j] * slope;
+        }
+    }
+}
+/* back through the layers: W gets x^T D, or with R: x^T RD + (R x)^T D;
+   the layer below gets D W^T, and with R: RD W^T + D RW^T */
+RNI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs, size_t t0,
+                                 size_t n, int R) {
+    static const rn_real one = 1;
+    rn_real *D = w->D, *RD = w->RD, *E = w->E, *RE = w->RE, *swap;
+    size_t l;
+    for (l = net->layers; l-- > 0;) {
+        const size_t in = net->in[l], out = rni_pad(net->out[l]), ldx = l ? rni_pad(in) : in;
+        const rn_real *x = (l ? w->H[l - 1] : obs) + t0 * ldx, *S = R ? RD : D;
+        RNI_MATMUL(avx2)(in, out, n, x, 1, ldx, S, out, w->G[l], out, w->G[l], out);
+        if (!net->desc.no_bias) RNI_MATMUL(avx2)(1, out, n, &one, 0, 0, S, out, w->Gb[l], 0, w->Gb[l], out);
+        if (!l) break;
+        if (R) RNI_MATMUL(avx2)(in, out, n, w->RH[l - 1] + t0 * ldx, 1, ldx, D, out, w->G[l], out, w->G[l], out);
+        RNI_MATMUL(avx2)(n, ldx, net->out[l], D, out, 1, w->WT[l], ldx, w->zero, 0, E, ldx);
+        if (R) {
+            RNI_MATMUL(avx2)(n, ldx, net->out[l], RD, out, 1, w->WT[l], ldx, w->zero, 0, RE, ldx);
+            RNI_MATMUL(avx2)(n, ldx, net->out[l], D, out, 1, w->RWT[l], ldx, RE, ldx, RE, ldx);
+            rni_phi_back_R(net->desc.activation, x, w->RH[l - 1] + t0 * ldx, E, RE, n * ldx);
+        } else {
+            rni_phi_back(net->desc.activation, x, E, n * ldx);
+        }
+        swap = D;  D = E;   E = swap;
+        swap = RD; RD = RE; RE = swap;
+    }
+}
+static void rni_net_sum_clear(const rn_net *net, rni_net_work *w) {
+    size_t l;
+    for (l = 0; l < net->layers; l++) {
+        memset(w->G[l], 0, net->in[l] * rni_pad(net->out[l]) * sizeof(rn_real));
+        memset(w->Gb[l], 0, rni_pad(net->out[l]) * sizeof(rn_real));
+    }
+    memset(w->Glog_std, 0, net->desc.outputs * sizeof(rn_real));
+}
+static void rni_net_sum_add(const rn_net *net, const rni_net_work *w, rn_real *g) {
+    size_t l, i, o;
+    for (l = 0; l < net->layers; l++) {
+        const size_t in = net->in[l], out = net->out[l], ld = rni_pad(out);
+        rn_real *to = g + net->offset[l];
+        for (i = 0; i < in; i++)
+            for (o = 0; o < out; o++) to[i * out + o] += w->G[l][i * ld + o];
+        for (o = 0; o < out && !net->desc.no_bias; o++) to[in * out + o] += w->Gb[l][o];
+    }
+    for (o = 0; o < net->desc.outputs &&
+         rni_net_free_std(net); o++) g[net->dim - net->desc.outputs + o] += w->Glog_std[o];
+}
+static rni_net_work *rni_net_start(const rn_net *net, const rn_real *theta, size_t T, void *work) {
+    rni_net_work *w = rni_net_open(net, work, T);
+    rni_net_pack(net, theta, w->W, w->b, w->WT);
+    rni_net_pack_std(net, theta, w);
+    memset(w->zero, 0, rni_net_widest(net) * sizeof(rn_real));
+    return w;
+}
+#define RNI_FOR_BLOCKS(t0, n, T) for (t0 = 0; n = T - t0 < RNI_BLOCK ? T - t0 : RNI_BLOCK, t0 < T; t0 += RNI_BLOCK)
+
+RNI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *theta, size_t T, const rn_real *obs,
+                                  const rn_real *act, const rn_real *wt, rn_real *g, void *work) {
+    rni_net_work *w = rni_net_start(net, theta, T, work);
+    size_t t0, n;
+    rni_net_sum_clear(net, w);
+    RNI_FOR_BLOCKS(t0, n, T) {
+        rni_net_forward(avx2, net, w, obs, t0, n);
+        rni_net_head(net, w, t0, n);
+        rni_net_seed(net, w, act, wt, NULL, t0, n, 0);
+        rni_net_backward(avx2, net, w, obs, t0, n, 0);
+    }
+    rni_net_sum_add(net, w, g);
+}
+RNI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *theta, const rn_real *u, size_t T,
+                                 const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
+    rni_net_work *w = rni_net_start(net, theta, T, work);
+    size_t t0, n, j;
+    rni_net_pack(net, u, w->RW, w->Rb, w->RWT);
+    for (j = 0; j < net->desc.outputs &&
+         rni_net_free_std(net); j++) w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
+    RNI_FOR_BLOCKS(t0, n, T) {
+        rni_net_forward(avx2, net, w, obs, t0, n);
+        rni_net_forward_R(avx2, net, w, obs, t0, n);
+        rni_net_head(net, w, t0, n);
+        rni_net_head_dot(net, w, act, t0, n, c);
+    }
+}
+RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn_real *obs, const rn_real *act,
+                                 const rn_real *wt, const rn_real *kt, rn_real *h, void *work) {
+    rni_net_work *w = (rni_net_work *)work; /* as dot left it */
+    size_t t0, n;
+    rni_net_sum_clear(net, w);
+    RNI_FOR_BLOCKS(t0, n, T) {
+        rni_net_seed(net, w, act, wt, kt, t0, n, 1);
+        rni_net_backward(avx2, net, w, obs, t0, n, 1);
+    }
+    rni_net_sum_add(net, w, h);
+}
+/* each body once for the instructions of the build and, on x86, once for AVX2 */
+#define RNI_NET_FUNCTIONS(suffix, attribute, avx2)                                                                    \
+    attribute static void rni_net_act##suffix(void *self, const rn_real *theta, const rn_real *obs,                   \
+                                              const agg_rng *rng, rn_real *act, void *work) {                         \
+        (void)theta;                                                                                                  \
+        rni_net_act_body((const rn_net *)self, obs, rng, act, work);                                                  \
+    }                                                                                                                 \
+    attribute static void rni_net_grad##suffix(void *self, const rn_real *theta, size_t T, const rn_real *obs,        \
+                                               const rn_real *act, const rn_real *w, rn_real *g, void *work) {        \
+        rni_net_grad_body(avx2, (const rn_net *)self, theta, T, obs, act, w, g, work);                                \
+    }                                                                                                                 \
+    attribute static void rni_net_dot##suffix(void *self, const rn_real *theta, const rn_real *u, size_t T,           \
+                                              const rn_real *obs, const rn_real *act, rn_real *c, void *work) {       \
+        rni_net_dot_body(avx2, (const rn_net *)self, theta, u, T, obs, act, c, work);                                 \
+    }                                                                                                                 \
+    attribute static void rni_net_hvp##suffix(void *self, const rn_real *theta, const rn_real *u, size_t T,           \
+                                              const rn_real *obs, const rn_real *act, const rn_real *w,               \
+                                              const rn_real *k, rn_real *h, void *work) {                             \
+        (void)theta; (void)u;                                                                                         \
+        rni_net_hvp_body(avx2, (const rn_net *)self, T, obs, act, w, k, h, work);                                     \
+    }
+#define RNI_NOTHING
+RNI_NET_FUNCTIONS(_base, RNI_NOTHING, 0)
+#ifdef RNI_AVX2
+RNI_NET_FUNCTIONS(_avx2, __attribute__((target("avx2"))), 1)
+#endif
+
+static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) { /* W uniform in +-sqrt(3/in), biases 0 */
+    const rn_net *net = (const rn_net *)self;
+    const size_t n = rni_net_free_std(net) ? net->desc.outputs : 0;
+    size_t l, i;
+    memset(theta, 0, net->dim * sizeof *theta);
+    for (l = 0; l < net->layers; l++) {
+        double scale = rni_sqrt(3.0 / (double)net->in[l]);
+        if (l + 1 == net->layers) scale *= net->desc.out_scale > 0 ? net->desc.out_scale : 0.1;
+        for (i = 0; i < net->in[l] * net->out[l]; i++)
+            theta[net->offset[l] + i] = (rn_real)(scale * (2 * rn_uniform(rng) - 1));
+    }
+    for (i = 0; i < n; i++) theta[net->dim - n + i] = (rn_real)net->desc.log_std;
+    if (net->desc.gaussian && net->desc.state_std && !net->desc.no_bias)
+        for (i = 0; i < net->desc.outputs; i++) theta[net->dim - net->desc.outputs + i] = (rn_real)net->desc.log_std;
+}
+RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs) {
+    rn_net_desc d;
+    memset(&d, 0, sizeof d);
+    d.obs_dim = obs_dim;
+    d.outputs = outputs;
+    return d;
+}
+static int rni_net_shape(rn_net *net) { /* layers, dim; 0 = something is out of range */
+    const rn_net_desc *d = &net->desc;
+    const size_t most = (size_t)1 << 24; /* an index that a float holds exactly */
+    size_t in = d->obs_dim, out, l;
+    if (!d->obs_dim || !d->outputs || d->obs_dim > most || d->outputs > most / 2) return 0;
+    if ((unsigned)d->activation > RN_IDENTITY || !rni_finite(d->log_std) ||
+        !(d->log_std_min <= d->log_std_max)) return 0;
+    if (!(d->clip >= 0) || !(d->out_scale >= 0) || !rni_finite(d->out_scale)) return 0;
+    for (l = 0; l < RNI_LAYERS; l++, in = out) {
+        const int last = l == RN_MAX_HIDDEN || !d->hidden[l];
+        out = last ? d->outputs * (d->gaussian && d->state_std ? 2 : 1) : d->hidden[l];
+        if (out > most || !rni_product_fits(in, out)) return 0;
+        net->in[l] = in;
+        net->out[l] = out;
+        net->offset[l] = net->dim;
+        net->dim += in * out + (d->no_bias ? 0 : out);
+        net->layers = l + 1;
+        if (last) break;
+    }
+    if (rni_net_free_std(net)) net->dim += d->outputs;
+    return 1;
+}
+RN_API rn_policy rn_net_policy(rn_net *net, const rn_net_desc *d) {
+    rn_policy p;
+    memset(&p, 0, sizeof p);
+    memset(net, 0, sizeof *net);
+    net->desc = *d;
+    if (!rni_net_shape(net)) return p;
+    p.self = net;
+    p.dim = net->dim;
+    p.obs_dim = d->obs_dim;
+    p.act_dim = d->gaussian ? d->outputs : 1;
+    p.actions = d->gaussian ? 0 : d->outputs;
+    p.act = rni_net_act_base;
+    p.grad = rni_net_grad_base;
+    p.dot = rni_net_dot_base;
+    p.hvp = rni_net_hvp_base;
+#ifdef RNI_AVX2
+    if (RNI_AVX2) {
+        p.act = rni_net_act_avx2;
+        p.grad = rni_net_grad_avx2;
+        p.dot = rni_net_dot_avx2;
+        p.hvp = rni_net_hvp_avx2;
+    }
+#endif
+    p.work_size = rni_net_work_size;
+    p.prepare = rni_net_prepare;
+    p.init = rni_net_init;
+    return p;
+}
+
+/* ---- 6. tables: theta[s][a] is the logit of action a in state s. grad log pi = 1_a - p in row s, and
+   hess log pi u = -p (u_s - p . u_s) there. A state outside the table makes NaN, which the caller notices. */
+static const rn_real *rni_table_row(const rn_table *t, const rn_real *theta, rn_real state) {
+    if (!(state >= 0 && state < (rn_real)t->states)) return NULL;
+    return theta + (size_t)state * t->actions;
+}
+static rn_real rni_nan(void) {
+    rn_real zero = 0;
+    return zero / zero;
+}
+static void rni_table_probs(const rn_table *t, const rn_real *logit, rn_real *p) {
+    rn_real most = logit[0], sum = 0;
+    size_t j;
+    for (j = 1; j < t->actions; j++) most = logit[j] > most ? logit[j] : most;
+    for (j = 0; j < t->actions; j++) sum += p[j] = RNI_R(exp)(logit[j] - most);
+    for (j = 0; j < t->actions; j++) p[j] /= sum;
+}
+static void rni_table_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng, rn_real *act,
+                          void *work) {
+    const rn_table *t = (const rn_table *)self;
+    const rn_real *row = rni_table_row(t, theta, obs[0]);
+    rn_real *logit = (rn_real *)work;
+    *act = rni_nan();
+    if (!row) return;
+    memset(logit, 0, rni_pad(t->actions) * sizeof *logit);
+    memcpy(logit, row, t->actions * sizeof *logit);
+    *act = rng ? rni_sample_softmax(logit, t->actions, rng, logit + rni_pad(t->actions)) : rni_most_likely(logit,
+                                                                                                           t->actions);
+}
+static rn_real rni_table_mean(const rn_table *t, const rn_real *p, const rn_real *u) {
+    rn_real mean = 0;
+    size_t j;
+    for (j = 0; j < t->actions; j++) mean += p[j] * u[j];
+    return mean;
+}
+static void rni_table_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                          const rn_real *act,
+                          /* u NULL: k grad log pi alone */
+                          const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+    const rn_table *n = (const rn_table *)self;
+    rn_real *p = (rn_real *)work;
+    size_t t, j;
+    for (t = 0; t < T; t++) {
+        const rn_real *logit = rni_table_row(n, theta, obs[t]), *us = logit && u ? u + (logit - theta) : NULL;
+        rn_real *row = logit ? h + (logit - theta) : NULL, mean;
+        if (!logit) {
+            h[0] = rni_nan();
+            return;
+        }
+        rni_table_probs(n, logit, p);
+        mean = us ? rni_table_mean(n, p, us) : 0;
+        for (j = 0; j < n->actions; j++) {
+            if (us) row[j] -= w[t] * p[j] * (us[j] - mean);
+            if (k)  row[j] += k[t] * ((act[t] == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j]);
+        }
+    }
+}
+static void rni_table_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
+                           const rn_real *w,
+                           rn_real *g, void *work) {
+    rni_table_hvp(self, theta, NULL, T, obs, act, NULL, w, g, work);
+}
+static void rni_table_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                          const rn_real *act,
+                          rn_real *c, void *work) {
+    const rn_table *n = (const rn_table *)self;
+    rn_real *p = (rn_real *)work;
+    size_t t, j;
+    for (t = 0; t < T; t++) {
+        const rn_real *logit = rni_table_row(n, theta, obs[t]);
+        c[t] = rni_nan();
+        if (!logit) continue;
+        rni_table_probs(n, logit, p);
+        c[t] = -rni_table_mean(n, p, u + (logit - theta));
+        for (j = 0; j < n->actions; j++) if (act[t] == (rn_real)j) c[t] += u[(size_t)(logit - theta) + j];
+    }
+}
+static size_t rni_table_work(void *self, size_t T) {
+    (void)T;
+    return 2 * rni_pad(((const rn_table *)self)->actions) * sizeof(rn_real);
+}
+RN_API rn_policy rn_table_policy(rn_table *table, size_t states, size_t actions) {
+    const size_t most = (size_t)1 << 24;
+    rn_policy p;
+    memset(&p, 0, sizeof p);
+    table->states = states;
+    table->actions = actions;
+    if (!states || !actions || states > most || actions > most || !rni_product_fits(states, actions)) return p;
+    p.self = table;
+    p.dim = states * actions;
+    p.obs_dim = p.act_dim = 1;
+    p.actions = actions;
+    p.act = rni_table_act;
+    p.grad = rni_table_grad;
+    p.dot = rni_table_dot;
+    p.hvp = rni_table_hvp;
+    p.work_size = rni_table_work;
+    return p;
+}
+RN_API size_t rn_policy_work(const rn_policy *p, size_t T) {
+    const size_t bytes = p->work_size ? p->work_size(p->self, T) : 0;
+    return (p->work_size && !bytes) || bytes > (size_t)-1 - 2 * RNI_ALIGN ? 0 : bytes + RNI_ALIGN;
+}
+RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
+                               rn_real *act,
+                               void *work, size_t work_size) {
+    rni_arena a = rni_arena_make(work, work_size);
+    void *w = rni_take(&a, 1, p && p->work_size ? p->work_size(p->self, 0) : 0);
+    if (!p || !p->act || !theta || !obs || !act) return RN_ERR_ARG;
+    if (p->work_size && !w) return RN_ERR_MEMORY;
+    if (p->prepare) p->prepare(p->self, theta, w);
+    p->act(p->self, theta, obs, rng, act, w);
+    return RN_OK;
+}
+
+/* ---- 7. estimators */
+RN_API void rn_psi(const rn_method *m, size_t T, const double *reward, double *psi) {
+    double sum = 0, power = 1; /* Psi_t = sum_{h>=t} discount^h r_h: the powers forth, the sums back */
+    size_t t;
+    for (t = 0; t < T; t++, power *= m->discount) psi[t] = power * reward[t];
+    for (t = T; t-- > 0;) psi[t] = sum += psi[t];
+    if (m->estimator == RN_REINFORCE)
+        for (t = 0; t < T; t++) psi[t] = sum;
+}
+/* weight of grad log pi_t in B u, beside the Hessian: w_t sum_s c_s; causal: w_t sum_{s<=t} c_s + sum_{s>t} c_s w_s */
+static void rni_bu_weights(size_t T, const rn_real *w, const rn_real *c, int causal, rn_real *k) {
+    double before = 0, after = 0;
+    size_t t;
+    for (t = 0; t < T; t++) {
+        before += (double)c[t];
+        k[t] = (rn_real)((double)w[t] * before);
+    }
+    if (!causal)
+        for (t = 0; t < T; t++) k[t] = (rn_real)((double)w[t] * before);
+    else
+        for (t = T; t-- > 0; after += (double)c[t] * (double)w[t]) k[t] = (rn_real)((double)k[t] + after);
+}
+/* without dot: grad of one step at a time */
+static void rni_dot_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                            const rn_real *act, rn_real *c, rn_real *tmp, void *work) {
+    const rn_real one = 1;
+    size_t t;
+    for (t = 0; t < T; t++) {
+        memset(tmp, 0, p->dim * sizeof *tmp);
+        p->grad(p->self, theta, 1, obs + t * p->obs_dim, act + t * p->act_dim, &one, tmp, work);
+        c[t] = (rn_real)rni_dot(tmp, u, p->dim);
+    }
+}
+/* without hvp: (grad(theta + e u) - grad(theta - e u)) / 2e, with a step where truncation and rounding balance */
+static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                            const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, rn_real *tmp,
+                                    void *work) {
+    const double root = sizeof(rn_real) == 4 ? 5e-3 : 6e-6, length = rni_norm(u, p->dim);
+    const double size = 1 + rni_norm(theta, p->dim) / rni_sqrt((double)p->dim);
+    const rn_real e = (rn_real)(length > 0 ? root * size / length : 0);
+    rn_real *at = tmp, *up = tmp + p->dim, *down = up + p->dim;
+    size_t i;
+    p->grad(p->self, theta, T, obs, act, k, h, work);
+    if (!(e > 0)) return;
+    memset(up, 0, 2 * p->dim * sizeof *up);
+    for (i = 0; i < p->dim; i++) at[i] = theta[i] + e * u[i];
+    p->grad(p->self, at, T, obs, act, w, up, work);
+    for (i = 0; i < p->dim; i++) at[i] = theta[i] - e * u[i];
+    p->grad(p->self, at, T, obs, act, w, down, work);
+    for (i = 0; i < p->dim; i++) h[i] += (up[i] - down[i]) / (2 * e);
+}
+RN_API void rn_bu(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                  const rn_real *act, const rn_real *w, int causal, rn_real *v, rn_real *k, rn_real *c, rn_real *tmp,
+                  void *work) {
+    if (p->dot) p->dot(p->self, theta, u, T, obs, act, c, work);
+    else        rni_dot_by_grad(p, theta, u, T, obs, act, c, tmp, work);
+    rni_bu_weights(T, w, c, causal, k);
+    if (p->dot && p->hvp) p->hvp(p->self, theta, u, T, obs, act, w, k, v, work);
+    else                  rni_hvp_by_grad(p, theta, u, T, obs, act, w, k, v, tmp, work);
+}
+
+/* Baselines. Both are told about an episode only after its weights are made. */
+typedef struct rni_base {
+    double  *mean, *count;      /* TIME: sums of Psi_t and how many, per t */
+    size_t   n, ld;             /* RIDGE: features; length of a row of features and target, padded */
+    double  *A, *L, *b, *coef;  /* A = sum x x^T, its Cholesky factor, b = sum x y, the solution */
+    rn_real *rows, *sums;       /* an episode's features and target; their products */
+    rn_real *zero;
+} rni_base;
+
+static size_t rni_base_features(size_t obs_dim) { return 4 + 2 * obs_dim; }
+
+static void rni_base_layout(rni_base *b, rni_arena *a, const rn_method *m, size_t obs_dim) {
+    memset(b, 0, sizeof *b);
+    if (m->baseline == RN_BASELINE_TIME) {
+        b->mean  = rni_take_f64(a, m->horizon);
+        b->count = rni_take_f64(a, m->horizon);
+    } else if (m->baseline == RN_BASELINE_RIDGE) {
+        const size_t n = rni_base_features(obs_dim), ld = rni_pad(n + 1);
+        b->n = n;
+        b->ld = ld;
+        if (!rni_product_fits(n, ld) || !rni_product_fits(m->horizon, ld)) a->bad = 1;
+        b->A    = rni_take_f64(a, n * n);
+        b->L    = rni_take_f64(a, n * n);
+        b->b    = rni_take_f64(a, n);
+        b->coef = rni_take_f64(a, n);
+        b->rows = rni_take_real(a, m->horizon * ld);
+        b->sums = rni_take_real(a, n * ld);
+        b->zero = rni_take_real(a, ld);
+    }
+}
+static void rni_base_clear(rni_base *b, size_t horizon) {
+    if (b->mean) {
+        memset(b->mean, 0, horizon * sizeof *b->mean);
+        memset(b->count, 0, horizon * sizeof *b->count);
+    }
+    if (!b->n) return;
+    memset(b->A, 0, b->n * b->n * sizeof *b->A);
+    memset(b->b, 0, b->n * sizeof *b->b);
+    memset(b->coef, 0, b->n * sizeof *b->coef);
+    memset(b->zero, 0, b->ld * sizeof *b->zero);
+}
+/* coef = (A + ridge diag A)^-1 b by Cholesky; all 0 if there are no usable data yet */
+static void rni_base_solve(rni_base *s, double ridge) {
+    const size_t n = s->n;
+    double *L = s->L, *x = s->coef;
+    size_t i, j, k;
+    int good = 1;
+    for (i = 0; i < n && good; i++)
+        for (j = 0; j <= i; j++) {
+            double sum = s->A[i * n + j];
+            if (i == j) sum += ridge * sum + 1e-12 * (1 + s->A[0]); /* the last for features that are always 0 */
+            for (k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
+            if (i == j) good = sum > 0 && rni_finite(sum);
+            L[i * n + j] = i == j ? rni_sqrt(good ? sum : 1) : sum / L[j * n + j];
+        }
+    for (i = 0; i < n; i++) {
+        double sum = s->b[i];
+        for (k = 0; k < i; k++) sum -= L[i * n + k] * x[k];
+        x[i] = sum / L[i * n + i];
+    }
+    for (i = n; i-- > 0;) {
+        double sum = x[i];
+        for (k = i + 1; k < n; k++) sum -= L[k * n + i] * x[k];
+        x[i] = sum / L[i * n + i];
+        good = good && rni_finite(x[i]);
+    }
+    if (!good) memset(x, 0, n * sizeof *x);
+}
+static void rni_base_round(rni_base *b, const rn_method *m) { /* at the start of a round: solve, and age the data */
+    size_t i;
+    if (b->mean)
+        for (i = 0; i < m->horizon; i++) {
+            b->mean[i] *= m->forget;
+            b->count[i] *= m->forget;
+        }
+    if (!b->n) return;
+    rni_base_solve(b, m->ridge);
+    for (i = 0; i < b->n * b->n; i++) b->A[i] *= m->forget;
+    for (i = 0; i < b->n; i++) b->b[i] *= m->forget;
+}
+static void rni_base_rows(rni_base *b, const rn_method *m, size_t obs_dim, size_t T, const rn_real *obs,
+                          const double *psi) {
+    double power = 1;
+    size_t t, i;
+    for (t = 0; t < T; t++, power *= m->discount) {
+        const rn_real x = (rn_real)((double)t / (double)m->horizon), *s = obs + t * obs_dim;
+        rn_real *row = b->rows + t * b->ld;
+        row[0] = 1;
+        row[1] = x;
+        row[2] = x * x;
+        row[3] = x * x * x;
+        for (i = 0; i < obs_dim; i++) {
+            row[4 + i] = s[i];
+            row[4 + obs_dim + i] = s[i] * s[i];
+        }
+        row[b->n] = (rn_real)(m->estimator == RN_REINFORCE ? psi[t] : power > 0 ? psi[t] / power : 0);
+        for (i = b->n + 1; i < b->ld; i++) row[i] = 0;
+    }
+}
+static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size_t T, const rn_real *obs, double *psi) {
+    double power = 1;
+    size_t t, i, j;
+    int good = 1;
+    rni_base_rows(b, m, obs_dim, T, obs, psi);
+    for (t = 0; t < T; t++, power *= m->discount) {
+        const rn_real *row = b->rows + t * b->ld;
+        double v = 0;
+        for (i = 0; i < b->n; i++) v += b->coef[i] * (double)row[i];
+        psi[t] -= m->estimator == RN_REINFORCE ? v : power * v;
+    }
+    RNI_MATMUL(RNI_HAS_AVX2)(b->n, b->ld, T, b->rows, 1, b->ld, b->rows, b->ld, b->zero, 0, b->sums, b->ld);
+    if (!rni_all_finite(b->sums, b->n * b->ld)) return; /* giants: better not learnt */
+    for (i = 0; i < b->n; i++) {
+        for (j = 0; j < b->n; j++) b->A[i * b->n + j] += (double)b->sums[i * b->ld + j];
+        b->b[i] += (double)b->sums[i * b->ld + b->n];
+        good = good && rni_finite(b->A[i * b->n + i]) && rni_finite(b->b[i]); /* |A_ij| <= max A_ii */
+    }
+    if (!good) rni_base_clear(b, m->horizon); /* giants again: start over */
+}
+static void rni_base_apply(rni_base *b, const rn_method *m, size_t obs_dim, size_t T, const rn_real *obs, double *psi) {
+    size_t t;
+    if (b->n) rni_base_ridge(b, m, obs_dim, T, obs, psi);
+    if (!b->mean) return;
+    for (t = 0; t < T; t++) {
+        const double value = psi[t];
+        if (b->count[t] > 0) psi[t] -= b->mean[t] / b->count[t];
+        if (!rni_finite(b->mean[t] + value)) continue;
+        b->mean[t] += value;
+        b->count[t] += 1;
+    }
+}
+static void rni_whiten(size_t T, double *psi) {
+    double mean = 0, var = 0, scale;
+    size_t t;
+    for (t = 0; t < T; t++) mean += psi[t];
+    mean /= (double)T;
+    for (t = 0; t < T; t++) var += (psi[t] - mean) * (psi[t] - mean);
+    scale = 1 / (rni_sqrt(var / (double)T) + 1e-8);
+    for (t = 0; t < T; t++) psi[t] = (psi[t] - mean) * scale;
+}
+
+/* ---- 8. agent */
+struct rn_agent {
+    rn_env         env;
+    rn_policy      policy;
+    rn_method      method;
+    agg_rng        rng;
+    rn_random      random;       /* behind rng, unless that is the host's */
+    int            random_action, flip_reward;
+    rn_agent_stats stats;
+    int            has_d;        /* d and theta_{t-1} exist */
+    int            busy;         /* a round is under way ... */
+    int            playing;      /* ... and in it an episode */
+    size_t         episode, episodes, t; /* of this round; t: steps of the episode so far */
+    double         eta;
+    double         sum_return, sum_length;
+    rni_base       base;
+    rn_real       *d, *theta, *before, *u, *hat, *g, *v, *tmp; /* dim each, tmp 3 dim; before = theta_{t-1} */
+    rn_real       *obs, *act, *w, *k, *c;                      /* the episode; obs has a row more */
+    double        *reward, *psi;
+    void          *work;
+    unsigned char *env_backup;
+    const unsigned char *env_bytes; /* while loading */
+};
+
+static rn_status rni_method_check(const rn_method *m) {
+    if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE) return RN_ERR_DESC;
+    if (!(m->discount >= 0 && m->discount <= 1) || !(m->clip >= 0) || !rni_finite(m->clip)) return RN_ERR_DESC;
+    if (!(m->forget >= 0 && m->forget <= 1) || !(m->ridge >= 0) || !rni_finite(m->ridge)) return RN_ERR_DESC;
+    return RN_OK;
+}
+static void rni_method_defaults(rn_method *m) {
+    if (!m->horizon) m->horizon = 1000;
+    if (!m->batch)   m->batch = 1;
+    if (!(m->forget > 0)) m->forget = 0.9;
+    if (!(m->ridge > 0))  m->ridge = 1e-3;
+}
+static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* task and policy, alone and together */
+    if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
+    if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions) return RN_ERR_DESC;
+    if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
+    if (e->actions > (size_t)1 << 24 || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
+    if (!rni_finite(e->act_low) || !rni_finite(e->act_high)) return RN_ERR_DESC;
+    if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
+    return RN_OK;
+}
+static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent **out) {
+    rn_method m = d->method;
+    const rn_policy *p = &d->policy;
+    rn_agent local, *g;
+    rn_status s = rni_fit_check(&d->env, p);
+    if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
+    if (s == RN_OK) s = rni_method_check(&m);
+    if (s != RN_OK) return s;
+    rni_method_defaults(&m);
+    if (!rni_product_fits(m.horizon + 1, p->obs_dim) || !rni_product_fits(m.horizon, p->act_dim) ||
+        m.horizon == (size_t)-1 ||
+        !rni_product_fits(p->dim, 16) || m.batch > (size_t)-1 / 2) return RN_ERR_SIZE;
+    g = (rn_agent *)rni_take(a, 1, sizeof *g);
+    if (!g) g = &local;
+    memset(g, 0, sizeof *g);
+    g->env = d->env;
+    g->policy = *p;
+    g->method = m;
+    g->d      = rni_take_real(a, p->dim);
+    g->theta  = rni_take_real(a, p->dim);
+    g->before = rni_take_real(a, p->dim);
+    g->u      = rni_take_real(a, p->dim);
+    g->hat    = rni_take_real(a, p->dim);
+    g->g      = rni_take_real(a, p->dim);
+    g->v      = rni_take_real(a, p->dim);
+    g->tmp    = rni_take_real(a, 3 * p->dim);
+    g->obs    = rni_take_real(a, (m.horizon + 1) * p->obs_dim);
+    g->act    = rni_take_real(a, m.horizon * p->act_dim);
+    g->w      = rni_take_real(a, m.horizon);
+    g->k      = rni_take_real(a, m.horizon);
+    g->c      = rni_take_real(a, m.horizon);
+    g->reward = rni_take_f64(a, m.horizon);
+    g->psi    = rni_take_f64(a, m.horizon);
+    rni_base_layout(&g->base, a, &m, p->obs_dim);
+    if (p->work_size) {
+        const size_t bytes = p->work_size(p->self, m.horizon);
+        if (!bytes) a->bad = 1;
+        g->work = rni_take(a, 1, bytes);
+    }
+    g->env_backup = (unsigned char *)rni_take(a, 1, d->env.state_size);
+    *out = g == &local ? NULL : g;
+    return a->bad ? RN_ERR_SIZE : RN_OK;
+}
+RN_API size_t rn_agent_size(const rn_agent_desc *d) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_agent *none;
+    return d && rni_agent_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
+}
+RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory, size_t size) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_agent *g = NULL;
+    rn_status s;
+    if (!agent || !d || !memory) return RN_ERR_ARG;
+    s = rni_agent_layout(d, &a, &g);
+    if (s != RN_OK) return s;
+    if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
+    a = rni_arena_make(memory, size);
+    s = rni_agent_layout(d, &a, &g);
+    if (s != RN_OK) return s;
+    g->random_action = d->random_action;
+    g->flip_reward = d->flip_reward;
+    g->random = rn_random_make(d->seed, d->rng.next ? 0 : d->stream);
+    g->rng = d->rng.next ? d->rng : rn_random_rng(&g->random);
+    rni_base_clear(&g->base, g->method.horizon);
+    *agent = g;
+    return RN_OK;
+}
+static rn_status rni_world_reset(const rn_env *e, const agg_rng *rng, rn_real *obs) {
+    e->reset(e->self, rng, obs);
+    return rni_all_finite(obs, e->obs_dim) ? RN_OK : RN_ERR_ENV;
+}
+/* one step of the world: an action by the policy (or at random), checked, then the task's answer */
+RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
+                                    const agg_rng *act_rng, int random_action, const rn_real *obs, rn_real *act,
+                                    rn_real *next, double *reward, int *running, void *work) {
+    size_t j;
+    rn_result r;
+    if (!random_action) p->act(p->self, theta, obs, act_rng, act, work);
+    else if (e->actions) act[0] = (rn_real)rn_below(rng, e->actions);
+    else
+        for (j = 0; j < e->act_dim; j++) {
+            const int unset = e->act_low == 0 && e->act_high == 0;
+            const double low = unset ? -1 : e->act_low, high = unset ? 1 : e->act_high;
+            act[j] = (rn_real)(low + (high - low) * rn_uniform(rng));
+        }
+    if (e->actions) {
+        if (!(act[0] >= 0 && act[0] < (rn_real)e->actions) || (rn_real)(uint32_t)act[0] != act[0]) return RN_ERR_POLICY;
+    } else {
+        for (j = 0; j < e->act_dim; j++) if (!(act[j] - act[j] == 0)) return RN_ERR_POLICY;
+    }
+    r = e->step(e->self, act, rng, next, reward);
+    if ((unsigned)r > RN_TRUNCATED || !rni_finite(*reward) || !rni_all_finite(next, e->obs_dim)) return RN_ERR_ENV;
+    *running = r == RN_RUNNING;
+    return RN_OK;
+}
+/* episodes for v come after those for g */
+static int rni_is_hat(const rn_agent *a) { return a->episode >= a->method.batch; }
+
+static const rn_real *rni_agent_point(const rn_agent *a) { return rni_is_hat(a) ? a->hat : a->theta; }
+
+static rn_status rni_agent_start_episode(rn_agent *a) {
+    size_t i;
+    if (rni_is_hat(a)) { /* theta^ = q theta_t + (1-q) theta_{t-1} */
+        const rn_real q = (rn_real)rn_uniform(&a->rng), p = 1 - q;
+        for (i = 0; i < a->policy.dim; i++) a->hat[i] = q * a->theta[i] + p * a->before[i];
+    }
+    if (a->policy.prepare) a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
+    a->t = 0;
+    a->playing = 1;
+    return rni_world_reset(&a->env, &a->rng, a->obs);
+}
+static void rni_agent_weights(rn_agent *a) { /* w = Psi, less the baseline, whitened */
+    size_t t;
+    rn_psi(&a->method, a->t, a->reward, a->psi);
+    rni_base_apply(&a->base, &a->method, a->policy.obs_dim, a->t, a->obs, a->psi);
+    if (a->method.whiten) rni_whiten(a->t, a->psi);
+    for (t = 0; t < a->t; t++) a->w[t] = (rn_real)a->psi[t];
+}
+static rn_status rni_agent_end_episode(rn_agent *a) { /* g += g(tau, theta), or v += B(tau^, theta^) u */
+    const rn_policy *p = &a->policy;
+    double sum = 0;
+    size_t t;
+    a->playing = 0;
+    rni_agent_weights(a);
+    if (rni_is_hat(a)) {
+        rn_bu(p, a->hat, a->u, a->t, a->obs, a->act, a->w, a->method.causal, a->v, a->k, a->c, a->tmp, a->work);
+        if (!rni_all_finite(a->v, p->dim)) return RN_ERR_POLICY;
+    } else {
+        p->grad(p->self, a->theta, a->t, a->obs, a->act, a->w, a->g, a->work);
+        if (!rni_all_finite(a->g, p->dim)) return RN_ERR_POLICY;
+        for (t = 0; t < a->t; t++) sum += a->reward[t];
+        if (rni_finite(a->sum_return + sum)) a->sum_return += sum; /* giants are not counted */
+        a->sum_length += (double)a->t;
+    }
+    a->stats.episodes++;
+    a->episode++;
+    return RN_OK;
+}
+static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta g */
+    const size_t dim = a->policy.dim;
+    const rn_real share = 1 / (rn_real)a->method.batch, eta = (rn_real)(a->has_d ? a->eta : 1), keep = 1 - eta;
+    rn_real vs = share;
+    size_t i;
+    if (a->method.clip > 0 && a->episodes > a->method.batch) {
+        const double most = a->method.clip * rni_norm(a->d, dim), size = rni_norm(a->v, dim) * (double)share;
+        if (size > most) vs = (rn_real)((double)share * (most / size));
+    }
+    for (i = 0; i < dim; i++) a->g[i] = keep * (a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
+    if (!rni_all_finite(a->g, dim)) return RN_ERR_POLICY;
+    memcpy(a->d, a->g, dim * sizeof *a->d);
+    memcpy(a->before, a->theta, dim * sizeof *a->before);
+    a->has_d = 1;
+    a->stats.rounds++;
+    a->stats.mean_return = a->sum_return / (double)a->method.batch;
+    a->stats.mean_length = a->sum_length / (double)a->method.batch;
+    return RN_OK;
+}
+static int rni_agent_move(rn_agent *a) { /* u = theta_t - theta_{t-1}; 0 if it is nothing */
+    rn_real any = 0;
+    size_t i;
+    for (i = 0; i < a->policy.dim; i++) {
+        a->u[i] = a->theta[i] - a->before[i];
+        if (a->u[i] != 0) any = 1;
+    }
+    return any != 0;
+}
+RN_API rn_status rn_agent_begin(rn_agent *a, const rn_real *theta, double eta) {
+    const size_t bytes = a && theta ? a->policy.dim * sizeof *theta : 0;
+    int hessian;
+    if (!bytes) return RN_ERR_ARG;
+    if (a->busy) return RN_ERR_ORDER;
+    if (!(eta >= 0 && eta <= 1) || !rni_all_finite(theta, a->policy.dim)) return RN_ERR_THETA;
+    memcpy(a->theta, theta, bytes);
+    memset(a->g, 0, bytes);
+    memset(a->v, 0, bytes);
+    if (!a->has_d) {
+        memset(a->d, 0, bytes);
+        memcpy(a->before, theta, bytes);
+    }
+    hessian = rni_agent_move(a) && a->has_d && !a->method.no_hessian && eta < 1;
+    a->eta = eta;
+    a->episode = 0;
+    a->episodes = a->method.batch * (hessian ? 2 : 1);
+    a->sum_return = a->sum_length = 0;
+    a->playing = 0;
+    a->busy = 1;
+    rni_base_round(&a->base, &a->method);
+    return RN_OK;
+}
+/* to the end of the episode or of the budget */
+static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
+    const rn_policy *p = &a->policy;
+    const rn_real *theta = rni_agent_point(a);
+    int running = 1;
+    while (*used < budget) {
+        const size_t t = a->t;
+        const rn_status s = rni_world_step(&a->env, p, theta, &a->rng, &a->rng, a->random_action,
+                                           a->obs + t * p->obs_dim,
+                                           a->act + t * p->act_dim, a->obs + (t + 1) * p->obs_dim, &a->reward[t],
+                                                   &running,
+                                           a->work);
+        if (s != RN_OK) return s;
+        if (a->flip_reward) a->reward[t] = -a->reward[t];
+        ++*used;
+        a->stats.steps++;
+        a->t = t + 1;
+        if (!running || a->t == a->method.horizon) return rni_agent_end_episode(a);
+    }
+    return RN_MORE;
+}
+RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
+    size_t local = 0, *count = used ? used : &local;
+    rn_status s = RN_OK;
+    *count = 0;
+    if (!a) return RN_ERR_ARG;
+    if (!a->busy) return RN_ERR_ORDER;
+    while (s == RN_OK && a->episode < a->episodes) {
+        if (*count >= budget) return RN_MORE;
+        if (!a->playing) s = rni_agent_start_episode(a);
+        if (s == RN_OK) s = rni_agent_play(a, budget, count);
+    }
+    if (s == RN_MORE) return s;
+    a->busy = a->playing = 0;
+    return s == RN_OK ? rni_agent_end_round(a) : s;
+}
+RN_API rn_status rn_agent_round(rn_agent *a, const rn_real *theta, double eta) {
+    const rn_status s = rn_agent_begin(a, theta, eta);
+    return s == RN_OK ? rn_agent_tick(a, (size_t)-1, NULL) : s;
+}
+RN_API const rn_real *rn_agent_direction(const rn_agent *a) { return a && a->has_d ? a->d : NULL; }
+RN_API rn_agent_stats rn_agent_get_stats(const rn_agent *a) {
+    rn_agent_stats none;
+    memset(&none, 0, sizeof none);
+    return a ? a->stats : none;
+}
+
+/* ---- 9. schedules and server */
+static rn_schedule rni_schedule(rn_schedule_kind kind, double value, double end, double factor, double shift,
+                                size_t rounds) {
+    rn_schedule s;
+    memset(&s, 0, sizeof s);
+    s.kind = kind;
+    s.value = value;
+    s.end = end;
+    s.factor = factor;
+    s.shift = shift;
+    s.rounds = rounds;
+    return s;
+}
+RN_API rn_schedule rn_constant(double value) { return rni_schedule(RN_CONSTANT, value, 0, 0, 0, 0); }
+RN_API rn_schedule rn_linear(double value, double end, size_t rounds) {
+    return rni_schedule(RN_LINEAR, value, end, 0, 0, rounds);
+}
+RN_API rn_schedule rn_steps(double value, double factor, size_t rounds) {
+    return rni_schedule(RN_STEPS, value, 0, factor, 0, rounds);
+}
+RN_API rn_schedule rn_theorem_gamma(double G1, double muF) { return rni_schedule(RN_INVERSE, 6 * G1 / muF, 0, 0, 2,
+                                                                                 1); }
+RN_API rn_schedule rn_theorem_eta(void) { return rni_schedule(RN_INVERSE, 1, 0, 0, 0, 1); }
+RN_API size_t rn_theorem_horizon(double T, double discount) {
+    double h;
+    if (!(discount >= 0 && discount < 1) || !(T >= 0) || !rni_finite(T)) return 0;
+    h = rni_log(T + 1) / (1 - discount);
+    return h <= 1 ? 1 : h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
+}
+RN_API double rn_schedule_at(const rn_schedule *s, size_t t) {
+    const size_t rounds = s->rounds ? s->rounds : 1;
+    double value = s->value;
+    size_t i;
+    switch (s->kind) {
+        case RN_CONSTANT: return value;
+        case RN_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)(t - 1) / (double)rounds);
+        case RN_INVERSE:  return value / ((double)(t / rounds) + s->shift);
+        case RN_CALLBACK: return s->at(s->self, t);
+        case RN_STEPS:
+            for (i = (t - 1) / rounds; i > 0 && value != 0 && s->factor != 1; i--) value *= s->factor;
+            return value;
+    }
+    return 0;
+}
+static rn_status rni_schedule_check(const rn_schedule *s) {
+    if ((unsigned)s->kind > RN_CALLBACK || (s->kind == RN_CALLBACK && !s->at)) return RN_ERR_DESC;
+    if (!rni_finite(s->value) || !rni_finite(s->end) || !rni_finite(s->factor) ||
+        !rni_finite(s->shift)) return RN_ERR_DESC;
+    return s->kind == RN_STEPS && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC : RN_OK;
+}
+
+struct rn_server {
+    rn_server_desc desc;
+    rn_random      random;            /* behind agg.rng, unless that is the host's */
+    size_t         t;                 /* the round under way, from 1 */
+    double         power1, power2;    /* Adam: beta^t */
+    rn_real       *theta, *next, *d, *new_d, *m, *v;
+    double        *weight, *suspicion;
+    void          *scratch;
+    size_t         scratch_size;
+    rn_real       *start;
+};
+
+static rn_status rni_server_check(const rn_server_desc *d) {
+    rn_status s = rni_schedule_check(&d->gamma);
+    if (!d->n || !d->dim) return RN_ERR_ARG;
+    if (s == RN_OK) s = rni_schedule_check(&d->eta);
+    if (s != RN_OK) return s;
+    if ((unsigned)d->step > RN_STEP_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
+    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1) || !(d->epsilon >= 0)) return RN_ERR_DESC;
+    if (!rni_product_fits(d->n, d->dim) || !rni_product_fits(d->dim, 16)) return RN_ERR_SIZE;
+    return RN_OK;
+}
+static int rni_is_adam(rn_step_kind k) { return k == RN_STEP_ADAM || k == RN_STEP_ADAM_NORMALISED; }
+
+static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_server **out) {
+    rn_server local, *g;
+    rn_status s = rni_server_check(d);
+    if (s != RN_OK) return s;
+    g = (rn_server *)rni_take(a, 1, sizeof *g);
+    if (!g) g = &local;
+    memset(g, 0, sizeof *g);
+    g->desc = *d;
+    g->desc.agg.n = d->n;
+    g->desc.agg.dim = d->dim;
+    g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 1);
+    if (!d->agg.rng.next) g->desc.agg.rng = rn_random_rng(&g->random);
+    if (!(d->beta1 > 0)) g->desc.beta1 = 0.9;
+    if (!(d->beta2 > 0)) g->desc.beta2 = 0.999;
+    if (!(d->epsilon > 0)) g->desc.epsilon = 1e-8;
+    g->power1 = g->power2 = 1;
+    g->t = 1;
+    g->theta = rni_take_real(a, d->dim);
+    g->next  = rni_take_real(a, d->dim);
+    g->d     = rni_take_real(a, d->dim);
+    g->new_d = rni_take_real(a, d->dim);
+    if (rni_is_adam(d->step)) {
+        g->m = rni_take_real(a, d->dim);
+        g->v = rni_take_real(a, d->dim);
+    }
+    g->weight    = rni_take_f64(a, d->n);
+    g->suspicion = rni_take_f64(a, d->n);
+    if (d->agg.start) g->start = rni_take_real(a, d->dim);
+    if (!d->aggregate) {
+        g->scratch_size = agg_scratch_size(&g->desc.agg);
+        if (!g->scratch_size) return RN_ERR_DESC;
+        g->scratch = rni_take(a, 1, g->scratch_size);
+    }
+    *out = g == &local ? NULL : g;
+    return a->bad ? RN_ERR_SIZE : RN_OK;
+}
+RN_API size_t rn_server_size(const rn_server_desc *d) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_server *none;
+    return d && rni_server_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
+}
+RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, void *memory, size_t size) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_server *g = NULL;
+    size_t bytes;
+    rn_status s;
+    if (!server || !d || !memory) return RN_ERR_ARG;
+    s = rni_server_layout(d, &a, &g);
+    if (s != RN_OK) return s;
+    if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
+    if (d->theta && !rni_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
+    a = rni_arena_make(memory, size);
+    s = rni_server_layout(d, &a, &g);
+    if (s != RN_OK) return s;
+    bytes = d->dim * sizeof(rn_real);
+    memset(g->theta, 0, bytes);
+    memset(g->d, 0, bytes);
+    if (g->m) {
+        memset(g->m, 0, bytes);
+        memset(g->v, 0, bytes);
+    }
+    if (d->theta) memcpy(g->theta, d->theta, bytes);
+    if (g->start) {
+        memcpy(g->start, d->agg.start, bytes);
+        g->desc.agg.start = g->start;
+    }
+    g->desc.theta = NULL;
+    *server = g;
+    return RN_OK;
+}
+RN_API const rn_real *rn_server_theta(const rn_server *s)     { return s ? s->theta : NULL; }
+RN_API const rn_real *rn_server_direction(const rn_server *s) { return s ? s->d : NULL; }
+RN_API size_t         rn_server_round(const rn_server *s)     { return s ? s->t : 0; }
+RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_at(&s->desc.eta, s->t) : 0; }
+RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_at(&s->desc.gamma, s->t) : 0; }
+
+/* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
+static void rni_server_move(const rn_server *s, double gamma, double norm, rn_real *next) {
+    const rn_server_desc *d = &s->desc;
+    const int unit = d->step == RN_STEP_NORMALISED || d->step == RN_STEP_ADAM_NORMALISED;
+    const double scale = unit ? (norm > 0 ? 1 / norm : 0) : 1;
+    const double fix1 = 1 / (1 - s->power1 * d->beta1), fix2 = 1 / (1 - s->power2 * d->beta2);
+    size_t i;
+    for (i = 0; i < d->dim; i++) {
+        double step = scale * (double)s->new_d[i];
+        if (rni_is_adam(d->step)) {
+            const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
+            const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
+            step = m * fix1 / (rni_sqrt(v * fix2) + d->epsilon);
+        }
+        next[i] = (rn_real)((double)s->theta[i] + gamma * step);
+    }
+}
+static void rni_adam_move(rn_server *s, double norm) {
+    const rn_server_desc *d = &s->desc;
+    const double scale = d->step == RN_STEP_ADAM_NORMALISED ? (norm > 0 ? 1 / norm : 0) : 1;
+    size_t i;
+    for (i = 0; i < d->dim; i++) {
+        const double step = scale * (double)s->new_d[i];
+        s->m[i] = (rn_real)(d->beta1 * (double)s->m[i] + (1 - d->beta1) * step);
+        s->v[i] = (rn_real)(d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step);
+    }
+    s->power1 *= d->beta1;
+    s->power2 *= d->beta2;
+}
+static void rni_project(rn_real *x, size_t n, double radius) {
+    const double norm = radius > 0 ? rni_norm(x, n) : 0;
+    size_t i;
+    if (!(norm > radius)) return;
+    for (i = 0; i < n; i++) x[i] = (rn_real)((double)x[i] * (radius / norm));
+}
+static size_t rni_count_bad(const rn_real *const *rows, size_t n, size_t dim) {
+    size_t i, bad = 0;
+    for (i = 0; i < n; i++) bad += !rows[i] || !rni_all_finite(rows[i], dim);
+    return bad;
+}
+static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+    agg_report report;
+    agg_status r;
+    memset(&report, 0, sizeof report);
+    if (s->desc.aggregate) {
+        p->dropped = rni_count_bad(rows, s->desc.n, s->desc.dim);
+        return s->desc.aggregate(s->desc.aggregate_self, rows, s->desc.n, s->desc.dim, s->new_d);
+    }
+    p->weight = report.weight = s->weight;
+    p->suspicion = report.suspicion = s->suspicion;
+    memset(s->weight, 0, s->desc.n * sizeof(double));
+    memset(s->suspicion, 0, s->desc.n * sizeof(double));
+    r = agg_aggregate(&s->desc.agg, rows, s->new_d, s->scratch, s->scratch_size, &report);
+    p->dropped = r == AGG_OK || r == AGG_INEXACT ? report.dropped : rni_count_bad(rows, s->desc.n, s->desc.dim);
+    return r;
+}
+static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+    p->round = s->t;
+    p->n = s->desc.n;
+    p->dim = s->desc.dim;
+    p->theta = s->theta;
+    p->gamma = rn_server_gamma(s);
+    p->eta = rn_server_eta(s);
+    if (!rni_finite(p->gamma)) return RN_ERR_THETA;
+    p->aggregate = rni_server_aggregate(s, rows, p);
+    if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
+    if (!rni_all_finite(s->new_d, s->desc.dim)) return RN_ERR_AGGREGATE;
+    p->norm = rni_norm(s->new_d, s->desc.dim);
+    rni_server_move(s, p->gamma, p->norm, s->next);
+    rni_project(s->next, s->desc.dim, s->desc.radius);
+    if (!rni_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
+    if (rni_is_adam(s->desc.step)) rni_adam_move(s, p->norm);
+    memcpy(s->d, s->new_d, s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
+    memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
+    s->t++;
+    return RN_OK;
+}
+RN_API rn_status rn_server_step(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
+    rn_progress p;
+    if (!s || !rows) return RN_ERR_ARG;
+    memset(&p, 0, sizeof p);
+    p.status = rni_server_try(s, rows, &p);
+    if (progress) *progress = p;
+    return p.status;
+}
+RN_API void rn_server_skip(rn_server *s) { if (s) s->t++; }
+
+/* ---- 10. trainer */
+struct rn_trainer {
+    rn_trainer_desc  desc;
+    rn_server       *server;
+    rn_agent       **agents;
+    rn_lie          *lies;      /* one per agent */
+    rn_status       *status;    /* of each agent's round; RN_MORE while it plays */
+    size_t          *share, *used;
+    const rn_real  **rows, **honest;
+    rn_real         *sent;      /* agents rows: what liars send */
+    rn_random        random;    /* for attacks */
+    rn_progress      progress;
+    size_t           rounds;
+    int              busy;
+    void            *scratch;   /* evaluation */
+    size_t           scratch_size;
+    void            *block;     /* of malloc */
+};
+
+RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs, rn_policy policy) {
+    rn_trainer_desc d;
+    memset(&d, 0, sizeof d);
+    d.agents = agents;
+    d.envs = envs;
+    d.policy = policy;
+    d.method.horizon = 500;
+    d.method.discount = 0.995;
+    d.method.baseline = RN_BASELINE_RIDGE;
+    d.method.causal = 1;
+    d.server.agg = agg_make_desc(AGG_MDA, agents, policy.dim, f);
+    d.server.eta = rn_constant(0.5);
+    d.server.gamma = rn_linear(0.08, 0, 200);
+    return d;
+}
+static rn_lie rni_lie_of(const rn_trainer_desc *d, size_t i) {
+    rn_lie none;
+    memset(&none, 0, sizeof none);
+    none.kind = RN_LIE_NONE;
+    if (d->each) return d->each[i];
+    return i + d->liars >= d->agents ? d->lie : none;
+}
+static int rni_lie_ok(const rn_lie *l) {
+    return (unsigned)l->kind <= RN_LIE_NONE && (l->kind != RN_LIE_VECTOR ||
+                                                (unsigned)l->attack.kind < AGG_ATTACK_COUNT);
+}
+static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) {
+    const rn_lie lie = rni_lie_of(d, i);
+    rn_agent_desc a;
+    memset(&a, 0, sizeof a);
+    a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
+    a.policy = d->policy;
+    a.method = d->method;
+    a.seed = d->seed;
+    a.stream = (uint32_t)i;
+    if (d->rngs) a.rng = d->rngs[i];
+    a.random_action = lie.kind == RN_LIE_ACTION;
+    a.flip_reward = lie.kind == RN_LIE_REWARD;
+    return a;
+}
+static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
+    rn_server_desc s = d->server;
+    s.n = d->agents;
+    s.dim = d->policy.dim;
+    s.seed = d->seed;
+    return s;
+}
+/* hands out blocks for the parts; make: the parts are made in them. make_env is asked once for each agent and pass. */
+static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_trainer *g, int make) {
+    const rn_server_desc sd = rni_trainer_server_desc(d);
+    const size_t server_size = rn_server_size(&sd);
+    rn_status s = RN_OK;
+    rn_server *none = NULL;
+    rni_arena probe = rni_arena_make(NULL, 0);
+    size_t i;
+    void *block = rni_take(a, 1, server_size);
+    if (!server_size) return rni_server_layout(&sd, &probe, &none);
+    if (make) s = rn_server_init(&g->server, &sd, block, server_size);
+    for (i = 0; i < d->agents && s == RN_OK; i++) {
+        const rn_agent_desc ad = rni_trainer_agent_desc(d, i);
+        const rn_lie lie = rni_lie_of(d, i);
+        const size_t size = rn_agent_size(&ad);
+        rn_agent *no_agent;
+        probe = rni_arena_make(NULL, 0);
+        if (!rni_lie_ok(&lie)) return RN_ERR_DESC;
+        if (!size) return rni_agent_layout(&ad, &probe, &no_agent);
+        block = rni_take(a, 1, size);
+        if (!i) {
+            g->scratch_size = rn_evaluate_size(&ad.env, &ad.policy);
+            g->scratch = rni_take(a, 1, g->scratch_size);
+        }
+        if (!make) continue;
+        s = rn_agent_init(&g->agents[i], &ad, block, size);
+        g->lies[i] = lie;
+        g->status[i] = RN_OK;
+    }
+    return s == RN_OK && a->bad ? RN_ERR_SIZE : s;
+}
+static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_trainer **out) {
+    rn_trainer local, *g;
+    rn_status s;
+    int make;
+    if (!d->agents || (!d->envs && !d->make_env) || !d->policy.dim) return RN_ERR_ARG;
+    if (d->agents > 0xffffffffu || !rni_product_fits(d->agents, 64)) return RN_ERR_SIZE;
+    if (d->liars > d->agents) return RN_ERR_DESC;
+    if (!rni_product_fits(d->agents, d->policy.dim)) return RN_ERR_SIZE;
+    make = a->base != NULL;
+    g = (rn_trainer *)rni_take(a, 1, sizeof *g);
+    if (!g) g = &local;
+    memset(g, 0, sizeof *g);
+    g->desc = *d;
+    g->agents = (rn_agent **)rni_take(a, d->agents, sizeof *g->agents);
+    g->lies   = (rn_lie *)rni_take(a, d->agents, sizeof *g->lies);
+    g->status = (rn_status *)rni_take(a, d->agents, sizeof *g->status);
+    g->share  = (size_t *)rni_take(a, d->agents, sizeof *g->share);
+    g->used   = (size_t *)rni_take(a, d->agents, sizeof *g->used);
+    g->rows   = (const rn_real **)rni_take(a, d->agents, sizeof *g->rows);
+    g->honest = (const rn_real **)rni_take(a, d->agents, sizeof *g->honest);
+    g->sent   = rni_take_real(a, d->agents * d->policy.dim);
+    s = rni_trainer_parts(d, a, g, make);
+    *out = g == &local ? NULL : g;
+    return s;
+}
+RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_trainer *none;
+    return d && rni_trainer_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
+}
+RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory, size_t size) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_trainer *g = NULL;
+    rn_status s;
+    if (!trainer || !d || !memory) return RN_ERR_ARG;
+    s = rni_trainer_layout(d, &a, &g);
+    if (s != RN_OK) return s;
+    if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
+    a = rni_arena_make(memory, size);
+    s = rni_trainer_layout(d, &a, &g);
+    if (s != RN_OK) return s;
+    g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 2);
+    if (!d->server.theta && d->policy.init) {
+        rn_random start = rni_random_make(d->seed, RNI_FOR_TRAINER, 0);
+        const agg_rng rng = rn_random_rng(&start);
+        d->policy.init(d->policy.self, &rng, g->server->theta);
+        if (!rni_all_finite(g->server->theta, d->policy.dim)) return RN_ERR_POLICY;
+    }
+    g->desc.envs = NULL; /* all copied: the desc's arrays may go */
+    g->desc.each = NULL;
+    g->desc.rngs = NULL;
+    g->desc.server.theta = NULL;
+    *trainer = g;
+    return RN_OK;
+}
+#ifndef RN_NO_STDLIB
+RN_API rn_status rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    rn_trainer *none;
+    rn_status s;
+    void *block;
+    if (!trainer || !d) return RN_ERR_ARG;
+    s = rni_trainer_layout(d, &a, &none);
+    if (s != RN_OK) return s;
+    block = malloc(rni_arena_size(&a));
+    if (!block) return RN_ERR_MEMORY;
+    s = rn_trainer_init(trainer, d, block, rni_arena_size(&a));
+    if (s == RN_OK) (*trainer)->block = block;
+    else            free(block);
+    return s;
+}
+RN_API void rn_trainer_destroy(rn_trainer *t) { if (t && t->block) free(t->block); }
+#endif
+
+static void rni_trainer_begin(rn_trainer *t) {
+    const double eta = rn_server_eta(t->server);
+    size_t i;
+    for (i = 0; i < t->desc.agents; i++) {
+        t->status[i] = RN_OK;
+        if (t->lies[i].kind == RN_LIE_SILENT) continue; /* does not even play */
+        t->status[i] = rn_agent_begin(t->agents[i], rn_server_theta(t->server), eta);
+        if (t->status[i] == RN_OK) t->status[i] = RN_MORE;
+    }
+    t->busy = 1;
+}
+static void rni_trainer_job(void *arg, size_t i) {
+    rn_trainer *t = (rn_trainer *)arg;
+    t->used[i] = 0;
+    if (t->status[i] == RN_MORE && t->share[i]) t->status[i] = rn_agent_tick(t->agents[i], t->share[i], &t->used[i]);
+}
+static size_t rni_trainer_playing(const rn_trainer *t) {
+    size_t i, n = 0;
+    for (i = 0; i < t->desc.agents; i++) n += t->status[i] == RN_MORE;
+    return n;
+}
+/* the budget in equal parts to all who still play; agents do not depend on each other, so the parts change no result */
+static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
+    const size_t n = t->desc.agents, playing = rni_trainer_playing(t);
+    size_t i, extra = budget % playing, used = 0;
+    for (i = 0; i < n; i++) {
+        t->share[i] = 0;
+        if (t->status[i] != RN_MORE) continue;
+        t->share[i] = budget / playing + (extra ? 1 : 0);
+        if (extra) extra--;
+    }
+    if (t->desc.jobs.run) t->desc.jobs.run(t->desc.jobs.self, n, rni_trainer_job, t);
+    else for (i = 0; i < n; i++) rni_trainer_job(t, i);
+    for (i = 0; i < n; i++) used += t->used[i];
+    return used;
+}
+/* the rows that go to the server; liars look at the honest rows first */
+static void rni_trainer_rows(rn_trainer *t) {
+    const size_t n = t->desc.agents, dim = t->desc.policy.dim;
+    size_t i, honest = 0, liars = 0;
+    for (i = 0; i < n; i++) {
+        const int fine = t->status[i] == RN_OK && t->lies[i].kind != RN_LIE_SILENT;
+        t->rows[i] = fine ? rn_agent_direction(t->agents[i]) : NULL;
+        liars += t->lies[i].kind != RN_LIE_NONE;
+        if (t->lies[i].kind == RN_LIE_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
+    }
+    for (i = 0; i < n; i++) {
+        agg_attack_desc a = t->lies[i].attack;
+        rn_real *to = t->sent + i * dim;
+        if (t->lies[i].kind != RN_LIE_VECTOR || !t->rows[i]) continue;
+        if (!a.n) a.n = n;
+        if (!a.f) a.f = liars;
+        if (!a.rng.next) a.rng = rn_random_rng(&t->random);
+        t->rows[i] = agg_attack(&a, t->honest, honest, dim, t->rows[i], to) == AGG_OK ? to : NULL;
+    }
+}
+static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
+    size_t i, honest = 0;
+    for (i = 0; i < t->desc.agents; i++) {
+        const rn_agent_stats *s = &t->agents[i]->stats;
+        if (s->episodes > p->trajectories) p->trajectories = s->episodes;
+        p->env_steps += s->steps;
+        if (t->lies[i].kind != RN_LIE_NONE || t->status[i] != RN_OK) continue;
+        p->mean_return += s->mean_return;
+        p->mean_length += s->mean_length;
+        honest++;
+    }
+    if (!honest) return;
+    p->mean_return /= (double)honest;
+    p->mean_length /= (double)honest;
+}
+static rn_status rni_trainer_end(rn_trainer *t) {
+    rn_status s;
+    rni_trainer_rows(t);
+    s = rn_server_step(t->server, t->rows, &t->progress);
+    if (s != RN_OK) rn_server_skip(t->server);
+    rni_trainer_figures(t, &t->progress);
+    t->busy = 0;
+    t->rounds++;
+    if (t->desc.progress) t->desc.progress(t->desc.progress_self, &t->progress);
+    return s;
+}
+RN_API rn_status rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used) {
+    size_t count = 0;
+    if (used) *used = 0;
+    if (!t) return RN_ERR_ARG;
+    if (!t->busy) rni_trainer_begin(t);
+    while (count < budget && rni_trainer_playing(t)) count += rni_trainer_play(t, budget - count);
+    if (used) *used = count;
+    return rni_trainer_playing(t) ? RN_MORE : rni_trainer_end(t);
+}
+RN_API rn_status rn_trainer_round(rn_trainer *t) { return rn_trainer_tick(t, (size_t)-1, NULL); }
+RN_API const rn_real *rn_trainer_theta(const rn_trainer *t) { return t ? t->server->theta : NULL; }
+RN_API size_t rn_trainer_rounds(const rn_trainer *t) { return t ? t->rounds : 0; }
+RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t) { return t ? &t->progress : NULL; }
+RN_API rn_server *rn_trainer_server(rn_trainer *t) { return t ? t->server : NULL; }
+RN_API rn_agent *rn_trainer_agent(rn_trainer *t, size_t i) { return t && i < t->desc.agents ? t->agents[i] : NULL; }
+RN_API rn_status rn_trainer_agent_status(const rn_trainer *t, size_t i) {
+    return t && i < t->desc.agents ? t->status[i] : RN_ERR_ARG;
+}
+RN_API rn_status rn_trainer_set_lie(rn_trainer *t, size_t i, const rn_lie *lie) {
+    rn_lie l;
+    if (!t || i >= t->desc.agents) return RN_ERR_ARG;
+    if (t->busy) return RN_ERR_ORDER;
+    memset(&l, 0, sizeof l);
+    l.kind = RN_LIE_NONE;
+    if (lie) l = *lie;
+    if (!rni_lie_ok(&l)) return RN_ERR_DESC;
+    t->lies[i] = l;
+    t->agents[i]->random_action = l.kind == RN_LIE_ACTION;
+    t->agents[i]->flip_reward = l.kind == RN_LIE_REWARD;
+    return RN_OK;
+}
+
+/* ---- 11. saving. One walk over an object's fields serves four purposes; so nothing can be written and not read. */
+enum { RNI_COUNT, RNI_WRITE, RNI_CHECK, RNI_READ };
+typedef struct rni_io {
+    int mode, bad;
+    unsigned char *to;
+    const unsigned char *from;
+    size_t at, size;
+} rni_io;
+
+static int rni_io_room(rni_io *io, size_t n) {
+    if (io->bad || (io->mode != RNI_COUNT && n > io->size - io->at)) io->bad = 1;
+    return !io->bad;
+}
+static uint64_t rni_io_u64(rni_io *io, uint64_t x, uint64_t low, uint64_t high) { /* gives what is in the stream */
+    uint64_t y = 0;
+    size_t i;
+    if (!rni_io_room(io, 8)) return low;
+    if (io->mode >= RNI_CHECK) {
+        for (i = 0; i < 8; i++) y |= (uint64_t)io->from[io->at + i] << (8 * i);
+        x = y;
+        if (x < low || x > high) io->bad = 1;
+    } else if (io->mode == RNI_WRITE) {
+        for (i = 0; i < 8; i++) io->to[io->at + i] = (unsigned char)(x >> (8 * i));
+    }
+    io->at += 8;
+    return io->bad ? low : x;
+}
+static size_t rni_io_size(rni_io *io, size_t *x, size_t low, size_t high) {
+    const size_t y = (size_t)rni_io_u64(io, *x, low, high);
+    if (io->mode == RNI_READ) *x = y;
+    return y;
+}
+static int rni_io_flag(rni_io *io, int *x) {
+    const int y = (int)rni_io_u64(io, (uint64_t)*x, 0, 1);
+    if (io->mode == RNI_READ) *x = y;
+    return y;
+}
+static void rni_io_count(rni_io *io, uint64_t *x) {
+    const uint64_t y = rni_io_u64(io, *x, 0, (uint64_t)-1 / 4);
+    if (io->mode == RNI_READ) *x = y;
+}
+static double rni_io_number(rni_io *io, double *x) { /* finite numbers only; gives what is in the stream */
+    const double y = rni_float(rni_io_u64(io, io->mode == RNI_COUNT ? 0 : rni_bits(*x), 0, (uint64_t)-1));
+    if (io->mode >= RNI_CHECK && !rni_finite(y)) io->bad = 1;
+    if (io->mode == RNI_READ) *x = y;
+    return y;
+}
+static void rni_io_f64(rni_io *io, double *x, size_t n) {
+    size_t i;
+    for (i = 0; i < n && !io->bad; i++) (void)rni_io_number(io, &x[i]);
+}
+static void rni_io_share(rni_io *io, double *x) { /* 0 .. 1 */
+    const double y = rni_io_number(io, x);
+    if (io->mode >= RNI_CHECK && !(y >= 0 && y <= 1)) io->bad = 1;
+}
+#ifdef AGG_DOUBLE
+typedef uint64_t rni_word;
+#else
+typedef uint32_t rni_word;
+#endif
+static void rni_io_real(rni_io *io, rn_real *x, size_t n) { /* 4 or 8 bytes each */
+    size_t i, b;
+    if (!rni_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
+        io->bad = 1;
+        return;
+    }
+    for (i = 0; i < n && io->mode != RNI_COUNT; i++) {
+        const size_t at = io->at + i * sizeof *x;
+        rni_word bits = 0;
+        rn_real y = x[i];
+        memcpy(&bits, &y, sizeof y);
+        if (io->mode == RNI_WRITE) {
+            for (b = 0; b < sizeof *x; b++) io->to[at + b] = (unsigned char)(bits >> (8 * b));
+            continue;
+        }
+        for (b = 0, bits = 0; b < sizeof *x; b++) bits |= (rni_word)((rni_word)io->from[at + b] << (8 * b));
+        memcpy(&y, &bits, sizeof y);
+        if (!(y - y == 0)) io->bad = 1;
+        if (io->mode == RNI_READ) x[i] = y;
+    }
+    io->at += n * sizeof *x;
+}
+static void rni_io_random(rni_io *io, rn_random *r) {
+    uint64_t any = 0;
+    size_t i;
+    for (i = 0; i < 4; i++) {
+        const uint64_t y = rni_io_u64(io, r->s[i], 0, (uint64_t)-1);
+        any |= y;
+        if (io->mode == RNI_READ) r->s[i] = y;
+    }
+    if (io->mode >= RNI_CHECK && !any) io->bad = 1; /* the one state the generator cannot leave */
+}
+static uint32_t rni_crc32(const unsigned char *p, size_t n) {
+    uint32_t crc = 0xffffffffu;
+    int b;
+    while (n--) {
+        crc ^= *p++;
+        for (b = 0; b < 8; b++) crc = (crc >> 1) ^ (0xedb88320u & (0u - (crc & 1u)));
+    }
+    return ~crc;
+}
+static uint64_t rni_hash(uint64_t h, uint64_t x) { /* FNV-1a by 8 bytes */
+    int i;
+    for (i = 0; i < 8; i++) h = (h ^ ((x >> (8 * i)) & 255u)) * 0x100000001b3u;
+    return h;
+}
+static uint64_t rni_agent_print(const rn_agent *a) { /* sizes and options a saved state depends on */
+    const rn_method *m = &a->method;
+    uint64_t h = rni_hash(0xcbf29ce484222325u, a->policy.dim);
+    h = rni_hash(rni_hash(h, a->policy.obs_dim), a->policy.act_dim);
+    h = rni_hash(rni_hash(h, a->policy.actions), m->horizon);
+    h = rni_hash(rni_hash(h, m->batch), rni_bits(m->discount));
+    h = rni_hash(rni_hash(h, (uint64_t)m->estimator), (uint64_t)m->baseline);
+    h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0), (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0));
+    h = rni_hash(rni_hash(h, rni_bits(m->clip)), rni_bits(m->forget));
+    return rni_hash(rni_hash(h, rni_bits(m->ridge)), a->env.state_size);
+}
+static uint64_t rni_server_print(const rn_server *s) {
+    uint64_t h = rni_hash(rni_hash(0xcbf29ce484222325u, s->desc.n), s->desc.dim);
+    return rni_hash(rni_hash(h, (uint64_t)s->desc.step), rni_bits(s->desc.radius));
+}
+static uint64_t rni_trainer_print(const rn_trainer *t) {
+    uint64_t h = rni_server_print(t->server);
+    size_t i;
+    for (i = 0; i < t->desc.agents; i++) h = rni_hash(h, rni_agent_print(t->agents[i]));
+    return h;
+}
+static void rni_io_base(rni_io *io, rni_base *b, size_t horizon) {
+    if (b->mean) {
+        rni_io_f64(io, b->mean, horizon);
+        rni_io_f64(io, b->count, horizon);
+    }
+    if (!b->n) return;
+    rni_io_f64(io, b->A, b->n * b->n);
+    rni_io_f64(io, b->b, b->n);
+    rni_io_f64(io, b->coef, b->n);
+}
+static void rni_io_env(rni_io *io, rn_agent *a) {
+    if (!rni_io_room(io, a->env.state_size)) return;
+    if (io->mode == RNI_WRITE) a->env.save(a->env.self, io->to + io->at);
+    if (io->mode == RNI_CHECK) a->env_bytes = io->from + io->at;
+    io->at += a->env.state_size;
+}
+static void rni_io_agent(rni_io *io, rn_agent *a) {
+    const size_t dim = a->policy.dim, m = a->method.batch;
+    size_t t, episodes;
+    int playing;
+    a->env_bytes = NULL;
+    rni_io_random(io, &a->random);
+    rni_io_count(io, &a->stats.rounds);
+    rni_io_count(io, &a->stats.episodes);
+    rni_io_count(io, &a->stats.steps);
+    rni_io_f64(io, &a->stats.mean_return, 1);
+    rni_io_f64(io, &a->stats.mean_length, 1);
+    rni_io_base(io, &a->base, a->method.horizon);
+    if (rni_io_flag(io, &a->has_d)) {
+        rni_io_real(io, a->d, dim);
+        rni_io_real(io, a->before, dim);
+    }
+    if (!rni_io_flag(io, &a->busy)) return;
+    playing = rni_io_flag(io, &a->playing);
+    episodes = rni_io_size(io, &a->episodes, m, 2 * m);
+    if (episodes != m && episodes != 2 * m) io->bad = 1;
+    (void)rni_io_size(io, &a->episode, 0, episodes - 1);
+    rni_io_share(io, &a->eta);
+    rni_io_f64(io, &a->sum_return, 1);
+    rni_io_f64(io, &a->sum_length, 1);
+    rni_io_real(io, a->theta, dim);
+    rni_io_real(io, a->g, dim);
+    rni_io_real(io, a->v, dim);
+    if (!playing) return;
+    t = rni_io_size(io, &a->t, 0, a->method.horizon - 1);
+    rni_io_real(io, a->hat, dim);
+    rni_io_real(io, a->obs, (t + 1) * a->policy.obs_dim);
+    rni_io_real(io, a->act, t * a->policy.act_dim);
+    rni_io_f64(io, a->reward, t);
+    rni_io_env(io, a);
+}
+static void rni_agent_wake(rn_agent *a) { /* what is not saved because it follows from the rest */
+    if (!a->has_d && a->busy) {
+        memset(a->d, 0, a->policy.dim * sizeof *a->d);
+        memcpy(a->before, a->theta, a->policy.dim * sizeof *a->theta);
+    }
+    if (!a->busy) a->playing = 0;
+    else (void)rni_agent_move(a);
+    if (a->playing && a->policy.prepare) a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
+}
+static void rni_io_server(rni_io *io, rn_server *s) {
+    rni_io_random(io, &s->random);
+    (void)rni_io_size(io, &s->t, 1, (size_t)-1 / 4);
+    rni_io_share(io, &s->power1);
+    rni_io_share(io, &s->power2);
+    rni_io_real(io, s->theta, s->desc.dim);
+    rni_io_real(io, s->d, s->desc.dim);
+    if (!s->m) return;
+    rni_io_real(io, s->m, s->desc.dim);
+    rni_io_real(io, s->v, s->desc.dim);
+}
+static void rni_io_trainer(rni_io *io, rn_trainer *t) {
+    size_t i;
+    rni_io_random(io, &t->random);
+    (void)rni_io_size(io, &t->rounds, 0, (size_t)-1 / 4);
+    (void)rni_io_flag(io, &t->busy);
+    rni_io_server(io, t->server);
+    for (i = 0; i < t->desc.agents; i++) {
+        const rn_status s = (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
+        if (io->mode == RNI_READ) t->status[i] = s;
+        rni_io_agent(io, t->agents[i]);
+    }
+}
+
+/* the envelope: magic, version, size of a number, kind, fingerprint, the fields, CRC-32 of all that */
+enum { RNI_KIND_AGENT = 1, RNI_KIND_SERVER, RNI_KIND_TRAINER };
+typedef struct rni_object { int kind; rn_agent *agent; rn_server *server; rn_trainer *trainer; } rni_object;
+#define RNI_MAGIC ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
+
+static uint64_t rni_object_print(const rni_object *o) {
+    if (o->kind == RNI_KIND_AGENT)  return rni_agent_print(o->agent);
+    if (o->kind == RNI_KIND_SERVER) return rni_server_print(o->server);
+    return rni_trainer_print(o->trainer);
+}
+static void rni_io_object(rni_io *io, const rni_object *o) {
+    (void)rni_io_u64(io, RNI_MAGIC, RNI_MAGIC, RNI_MAGIC);
+    (void)rni_io_u64(io, sizeof(rn_real), sizeof(rn_real), sizeof(rn_real));
+    (void)rni_io_u64(io, (uint64_t)o->kind, (uint64_t)o->kind, (uint64_t)o->kind);
+    (void)rni_io_u64(io, rni_object_print(o), 0, (uint64_t)-1);
+    if (o->kind == RNI_KIND_AGENT)       rni_io_agent(io, o->agent);
+    else if (o->kind == RNI_KIND_SERVER) rni_io_server(io, o->server);
+    else                                 rni_io_trainer(io, o->trainer);
+}
+static size_t rni_save_size(const rni_object *o) {
+    rni_io io;
+    memset(&io, 0, sizeof io);
+    io.mode = RNI_COUNT;
+    rni_io_object(&io, o);
+    return io.bad ? 0 : io.at + 8;
+}
+static rn_status rni_save(const rni_object *o, void *bytes, size_t size) {
+    const size_t need = rni_save_size(o);
+    rni_io io;
+    if (!bytes) return RN_ERR_ARG;
+    if (!need || size < need) return RN_ERR_MEMORY;
+    memset(&io, 0, sizeof io);
+    io.mode = RNI_WRITE;
+    io.to = (unsigned char *)bytes;
+    io.size = need;
+    rni_io_object(&io, o);
+    (void)rni_io_u64(&io, rni_crc32(io.to, io.at), 0, 0);
+    return RN_OK;
+}
+static rn_status rni_load_check(const rni_object *o, const unsigned char *bytes, size_t size) {
+    rni_io io;
+    uint64_t print;
+    memset(&io, 0, sizeof io);
+    io.mode = RNI_CHECK;
+    io.from = bytes;
+    io.size = size;
+    (void)rni_io_u64(&io, 0, RNI_MAGIC, RNI_MAGIC);
+    (void)rni_io_u64(&io, 0, sizeof(rn_real), sizeof(rn_real));
+    if (io.bad) return RN_ERR_FORMAT;
+    (void)rni_io_u64(&io, 0, (uint64_t)o->kind, (uint64_t)o->kind);
+    print = rni_io_u64(&io, 0, 0, (uint64_t)-1);
+    if (size < 40) return RN_ERR_CORRUPT;
+    io.bad = 0;
+    io.at = size - 8;
+    if (rni_io_u64(&io, 0, 0, (uint64_t)-1) != rni_crc32(bytes, size - 8)) return RN_ERR_CORRUPT;
+    io.at = 16;
+    (void)rni_io_u64(&io, 0, (uint64_t)o->kind, (uint64_t)o->kind);
+    if (io.bad || print != rni_object_print(o)) return RN_ERR_MISMATCH;
+    io.at = 0;
+    io.size = size - 8;
+    rni_io_object(&io, o);
+    return io.bad || io.at != size - 8 ? RN_ERR_CORRUPT : RN_OK;
+}
+static size_t rni_object_agents(const rni_object *o) {
+    return o->kind == RNI_KIND_AGENT ? 1 : o->kind == RNI_KIND_TRAINER ? o->trainer->desc.agents : 0;
+}
+static rn_agent *rni_object_agent(const rni_object *o, size_t i) {
+    return o->kind == RNI_KIND_AGENT ? o->agent : o->trainer->agents[i];
+}
+static rn_status rni_load_envs(const rni_object *o) { /* the only part that others may refuse; then all are put back */
+    const size_t n = rni_object_agents(o);
+    size_t i;
+    for (i = 0; i < n; i++) {
+        rn_agent *a = rni_object_agent(o, i);
+        if (!a->env_bytes || !a->env.state_size) continue;
+        a->env.save(a->env.self, a->env_backup);
+        if (a->env.load(a->env.self, a->env_bytes)) continue;
+        while (i-- > 0) {
+            a = rni_object_agent(o, i);
+            if (a->env_bytes && a->env.state_size) (void)a->env.load(a->env.self, a->env_backup);
+        }
+        return RN_ERR_CORRUPT;
+    }
+    return RN_OK;
+}
+static rn_status rni_load(const rni_object *o, const void *bytes, size_t size) {
+    rn_status s;
+    rni_io io;
+    size_t i;
+    if (!bytes) return RN_ERR_ARG;
+    s = rni_load_check(o, (const unsigned char *)bytes, size);
+    for (i = 0; s == RN_OK && i < rni_object_agents(o); i++)
+        if (rni_object_agent(o, i)->env_bytes && !rni_object_agent(o, i)->env.state_size) s = RN_ERR_NO_SAVE;
+    if (s == RN_OK) s = rni_load_envs(o);
+    if (s != RN_OK) return s;
+    memset(&io, 0, sizeof io);
+    io.mode = RNI_READ;
+    io.from = (const unsigned char *)bytes;
+    io.size = size - 8;
+    rni_io_object(&io, o);
+    for (i = 0; i < rni_object_agents(o); i++) rni_agent_wake(rni_object_agent(o, i));
+    return RN_OK;
+}
+static rn_status rni_agent_savable(const rn_agent *a) {
+    return a->busy && a->playing && !a->env.state_size ? RN_ERR_NO_SAVE : RN_OK;
+}
+/* saving does not change the object; the walk takes a pointer that could, so it gets a copy of the struct */
+RN_API size_t rn_agent_save_size(const rn_agent *a) {
+    rni_object o = { RNI_KIND_AGENT, NULL, NULL, NULL };
+    rn_agent copy;
+    if (!a) return 0;
+    copy = *a;
+    o.agent = &copy;
+    return rni_save_size(&o);
+}
+RN_API rn_status rn_agent_save(const rn_agent *a, void *bytes, size_t size) {
+    rni_object o = { RNI_KIND_AGENT, NULL, NULL, NULL };
+    rn_agent copy;
+    if (!a) return RN_ERR_ARG;
+    if (rni_agent_savable(a) != RN_OK) return rni_agent_savable(a);
+    copy = *a;
+    o.agent = &copy;
+    return rni_save(&o, bytes, size);
+}
+RN_API rn_status rn_agent_load(rn_agent *a, const void *bytes, size_t size) {
+    rni_object o = { RNI_KIND_AGENT, NULL, NULL, NULL };
+    o.agent = a;
+    return a ? rni_load(&o, bytes, size) : RN_ERR_ARG;
+}
+RN_API size_t rn_server_save_size(const rn_server *s) {
+    rni_object o = { RNI_KIND_SERVER, NULL, NULL, NULL };
+    rn_server copy;
+    if (!s) return 0;
+    copy = *s;
+    o.server = &copy;
+    return rni_save_size(&o);
+}
+RN_API rn_status rn_server_save(const rn_server *s, void *bytes, size_t size) {
+    rni_object o = { RNI_KIND_SERVER, NULL, NULL, NULL };
+    rn_server copy;
+    if (!s) return RN_ERR_ARG;
+    copy = *s;
+    o.server = &copy;
+    return rni_save(&o, bytes, size);
+}
+RN_API rn_status rn_server_load(rn_server *s, const void *bytes, size_t size) {
+    rni_object o = { RNI_KIND_SERVER, NULL, NULL, NULL };
+    o.server = s;
+    return s ? rni_load(&o, bytes, size) : RN_ERR_ARG;
+}
+RN_API size_t rn_trainer_save_size(const rn_trainer *t) {
+    rni_object o = { RNI_KIND_TRAINER, NULL, NULL, NULL };
+    rn_trainer copy;
+    if (!t) return 0;
+    copy = *t;
+    o.trainer = &copy;
+    return rni_save_size(&o);
+}
+RN_API rn_status rn_trainer_save(const rn_trainer *t, void *bytes, size_t size) {
+    rni_object o = { RNI_KIND_TRAINER, NULL, NULL, NULL };
+    rn_trainer copy;
+    size_t i;
+    if (!t) return RN_ERR_ARG;
+    for (i = 0; i < t->desc.agents; i++)
+        if (rni_agent_savable(t->agents[i]) != RN_OK) return RN_ERR_NO_SAVE;
+    copy = *t;
+    o.trainer = &copy;
+    return rni_save(&o, bytes, size);
+}
+RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) {
+    rni_object o = { RNI_KIND_TRAINER, NULL, NULL, NULL };
+    o.trainer = t;
+    return t ? rni_load(&o, bytes, size) : RN_ERR_ARG;
+}
+
+/* ---- 12. evaluation */
+RN_API size_t rn_evaluate_size(const rn_env *env, const rn_policy *p) {
+    rni_arena a = rni_arena_make(NULL, 0);
+    if (!env || !p || rni_fit_check(env, p) != RN_OK) return 0;
+    (void)rni_take_real(&a, 2 * p->obs_dim);
+    (void)rni_take_real(&a, p->act_dim);
+    (void)rni_take(&a, 1, p->work_size ? p->work_size(p->self, 0) : 0);
+    return rni_arena_size(&a);
+}
+static rn_status rni_evaluate_episode(const rn_env *env, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
+                                      int sampled, size_t horizon, rn_real *obs, rn_real *act, void *work, double *sum,
+                                      size_t *length) {
+    rn_status s = rni_world_reset(env, rng, obs);
+    size_t t = 0;
+    int running = 1;
+    *sum = 0;
+    while (s == RN_OK && running && t < horizon) {
+        double reward = 0;
+        rn_real *now = obs + (t % 2 ? p->obs_dim : 0), *next = obs + (t % 2 ? 0 : p->obs_dim);
+        s = rni_world_step(env, p, theta, rng, sampled ? rng : NULL, 0, now, act, next, &reward, &running, work);
+        *sum += reward;
+        t++;
+    }
+    *length = t;
+    return s;
+}
+RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
+                             void *scratch,
+                             size_t size, rn_eval *out) {
+    const size_t episodes = d && d->episodes ? d->episodes : 10, horizon = d && d->horizon ? d->horizon : 1000;
+    rni_arena a = rni_arena_make(scratch, size);
+    rn_random random;
+    agg_rng rng;
+    rn_real *obs, *act;
+    void *work;
+    rn_eval e;
+    size_t i, length = 0;
+    rn_status s;
+    if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
+    s = rni_fit_check(env, p);
+    if (s != RN_OK) return s;
+    if (size < rn_evaluate_size(env, p)) return RN_ERR_MEMORY;
+    random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
+    rng = rn_random_rng(&random);
+    obs = rni_take_real(&a, 2 * p->obs_dim);
+    act = rni_take_real(&a, p->act_dim);
+    work = rni_take(&a, 1, p->work_size ? p->work_size(p->self, 0) : 0);
+    memset(&e, 0, sizeof e);
+    if (p->prepare) p->prepare(p->self, theta, work);
+    for (i = 0; i < episodes; i++) {
+        double sum;
+        s = rni_evaluate_episode(env, p, theta, &rng, d->sampled, horizon, obs, act, work, &sum, &length);
+        if (s != RN_OK) return s;
+        e.mean += sum / (double)episodes;
+        e.length += (double)length / (double)episodes;
+        if (!i || sum < e.low) e.low = sum;
+        if (!i || sum > e.high) e.high = sum;
+    }
+    *out = e;
+    return RN_OK;
+}
+RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t episodes, double *mean_return) {
+    rn_eval_desc d;
+    rn_eval e;
+    rn_status s;
+    if (!t || !env || !mean_return) return RN_ERR_ARG;
+    memset(&d, 0, sizeof d);
+    d.episodes = episodes;
+    d.horizon = t->agents[0]->method.horizon;
+    d.seed = t->desc.seed;
+    d.stream = (uint32_t)t->rounds;
+    s = rn_evaluate(&d, env, &t->desc.policy, t->server->theta, t->scratch, t->scratch_size, &e);
+    if (s == RN_OK) *mean_return = e.mean;
+    return s;
+}
+
+/* ---- 13. theory: the lemmas of the paper's appendix */
+static int rni_theory_ok(const rn_theory *p, double T) {
+    return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 && p->discount < 1 &&
+            p->lambda >= 0 &&
+           p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f && T >= 1 &&
+                   rni_finite(T);
+}
+RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
+    rn_constants c = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
+    double rest, decay, step, s2, h2;
+    if (!rni_theory_ok(p, T)) return c;
+    rest = 1 - p->discount;
+    step = p->G1 / p->muF;
+    c.H = rni_log(T + 1) / rest;
+    decay = p->discount > 0 ? rni_exp(c.H * rni_log(p->discount)) : 0; /* discount^H */
+    c.L = p->R * (p->G1 * p->G1 + p->G2) / (rest * rest);
+    c.G_g = p->G1 * p->R / (rest * rest);
+    c.G_H = (p->G2 * p->G1 * p->G1 * p->R + c.L * p->R) / (rest * rest);
+    c.D_g = p->G1 * p->R / rest * rni_sqrt(1 / rest + c.H);
+    c.D_h = p->R * (p->G2 + p->G1 * p->G1) / rest * (1 / rest + c.H);
+    s2 = p->sigma2 > 0 ? p->sigma2 : c.G_g * c.G_g;
+    h2 = p->sigmaH2 > 0 ? p->sigmaH2 : c.G_H * c.G_H;
+    c.C1 = c.G_g + 6 * step * (c.L + c.G_H);
+    c.C2 = 2 * s2 + 12 * (2 * c.L * c.L + h2 + c.D_h * c.D_h * decay * decay) * 6 * step + 24 * c.D_g * c.D_g;
+    c.C3 = 16 * step * c.D_g + 18 * step * step * c.L + 950 * c.C1 * step * p->lambda;
+    return c;
+}
+/* the bound without its first term, which T does not change */
+static double rni_theory_gap(const rn_theory *p, double T) {
+    const rn_constants c = rn_theory_constants(p, T);
+    const double honest = (double)(p->n - p->f);
+    const double noise = rni_sqrt(c.C2 * (1 + rni_log(T)) / honest);
+    const double lies = p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
+    return p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) + 32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + lies);
+}
+RN_API double rn_theory_bound(const rn_theory *p, double T) {
+    return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T) : -1;
+}
+RN_API double rn_theory_trajectories(const rn_theory *p, double eps) { /* two a round; doubling, then halving */
+    double low = 1, high = 1;
+    int i;
+    if (!(eps > 0) || !rni_theory_ok(p, 1)) return -1;
+    while (rni_theory_gap(p, high) > eps) {
+        low = high;
+        high *= 2;
+        if (!(high < 1e150)) return -1;
+    }
+    for (i = 0; i < 200 && high - low > 1; i++) {
+        const double middle = low + (high - low) / 2;
+        if (!(middle > low && middle < high)) break;
+        if (rni_theory_gap(p, middle) > eps) low = middle;
+        else high = middle;
+    }
+    high = high < 4503599627370496.0 ? (double)((uint64_t)high + ((double)(uint64_t)high < high)) : high;
+    return 2 * high;
+}
+
+#if defined(__clang__)
+  #pragma STDC FP_CONTRACT DEFAULT
+#elif defined(__GNUC__) && !defined(__TINYC__)
+  #pragma GCC pop_options
+#endif
+#endif /* RESNHARPG_IMPLEMENTATION */
+
+/* HISTORY  0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving, theory.
+
+   LICENCE  choose one of the two
+
+   A - MIT
+   Copyright (c) 2026 the resnharpg authors
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
+   files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy,
+   modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+   Software is furnished to do so, subject to the following conditions:
+   The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+   Software.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+   COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE,
+   ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+
+   B - PUBLIC DOMAIN (Unlicense)
+   This is free and unencumbered software released into the public domain. Anyone is free to copy, modify, publish, use,
+   compile, sell, or distribute this software, either in source code form or as a compiled binary, for any purpose, commercial
+   or non-commercial, and by any means. In jurisdictions that recognize copyright laws, the author or authors of this software
+   dedicate any and all copyright interest in the software to the public domain. We make this dedication for the benefit of the
+   public at large and to the detriment of our heirs and successors. We intend this dedication to be an overt act of
+   relinquishment in perpetuity of all present and future rights to this software under copyright law.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE
+   FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+   CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */

@@ -1,0 +1,677 @@
+/* Hostile tasks, policies, agents and descs for resnharpg.h: each ends in its documented status; nothing is lost. */
+#define RESNHARPG_IMPLEMENTATION
+#include "resnharpg.h"
+#include "greatest.h"
+#include "common.h"
+#include "tiny.h"
+
+enum { N = 5, DIM = 32 };
+static unsigned reached[RN_STATUS_COUNT]; /* all of RN_STATUS_LIST must come up in this file */
+static rn_status note(rn_status s) { if ((unsigned)s < RN_STATUS_COUNT) reached[s]++; return s; }
+
+typedef struct fault { /* around a walk: from its `from`-th step on, until `to` */
+    walk     walk;
+    int      kind;
+    unsigned steps, from, to;
+} fault;
+enum { NONE, REWARD_NAN, REWARD_INF, OBS_NAN, OBS_INF, RESULT_UNKNOWN, RESULT_NEGATIVE, NEVER_ENDS, RESET_NAN,
+       REWARD_GIANT };
+
+static int fault_now(const fault *f, int kind) { return f->kind == kind && f->steps >= f->from && f->steps < f->to; }
+static void fault_reset(void *self, const agg_rng *r, rn_real *obs) {
+    fault *f = (fault *)self;
+    walk_reset(&f->walk, r, obs);
+    if (fault_now(f, RESET_NAN)) obs[0] = (rn_real)NAN;
+}
+static rn_result fault_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+    fault *f = (fault *)self;
+    rn_result result = walk_step(&f->walk, act, r, obs, reward);
+    f->steps++;
+    if (fault_now(f, REWARD_NAN))      *reward = (double)NAN;
+    if (fault_now(f, REWARD_INF))      *reward = -(double)INFINITY;
+    if (fault_now(f, REWARD_GIANT))    *reward = (double)REAL_MAX;
+    if (fault_now(f, OBS_NAN))         obs[0] = (rn_real)NAN;
+    if (fault_now(f, OBS_INF))         obs[0] = (rn_real)INFINITY;
+    if (fault_now(f, RESULT_UNKNOWN))  result = (rn_result)3;
+    if (fault_now(f, RESULT_NEGATIVE)) result = (rn_result)-1;
+    if (fault_now(f, NEVER_ENDS))      result = RN_RUNNING;
+    return result;
+}
+static rn_env fault_env(fault *f, const mdp *m, int table) {
+    rn_env e;
+    memset(f, 0, sizeof *f);
+    f->to = 1u << 30;
+    e = walk_env(&f->walk, m, table);
+    e.self = f;
+    e.reset = fault_reset;
+    e.step = fault_step;
+    e.state_size = 0;
+    return e;
+}
+/* a policy that is bad on purpose, around a good one */
+typedef struct bad_policy { rn_policy good; int kind; unsigned calls, from, to; } bad_policy;
+enum { ACT_NAN = 1, ACT_NEGATIVE, ACT_TOO_LARGE, ACT_FRACTION, ACT_INF, GRAD_NAN, GRAD_INF, HVP_NAN };
+static int bad_now(bad_policy *b, int kind) { return b->kind == kind && b->calls >= b->from && b->calls < b->to; }
+static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act, void *work) {
+    bad_policy *b = (bad_policy *)self;
+    b->good.act(b->good.self, theta, obs, r, act, work);
+    b->calls++;
+    if (bad_now(b, ACT_NAN))       act[0] = (rn_real)NAN;
+    if (bad_now(b, ACT_NEGATIVE))  act[0] = -1;
+    if (bad_now(b, ACT_TOO_LARGE)) act[0] = (rn_real)ACTIONS;
+    if (bad_now(b, ACT_FRACTION))  act[0] = (rn_real)0.5;
+    if (bad_now(b, ACT_INF))       act[0] = (rn_real)INFINITY;
+}
+static void bad_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
+                     const rn_real *w, rn_real *g, void *work) {
+    bad_policy *b = (bad_policy *)self;
+    b->good.grad(b->good.self, theta, T, obs, act, w, g, work);
+    if (bad_now(b, GRAD_NAN)) g[0] = (rn_real)NAN;
+    if (bad_now(b, GRAD_INF)) g[b->good.dim - 1] = (rn_real)INFINITY;
+}
+static void bad_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                    const rn_real *act, rn_real *c, void *work) {
+    bad_policy *b = (bad_policy *)self;
+    b->good.dot(b->good.self, theta, u, T, obs, act, c, work);
+}
+static void bad_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                    const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+    bad_policy *b = (bad_policy *)self;
+    b->good.hvp(b->good.self, theta, u, T, obs, act, w, k, h, work);
+    if (bad_now(b, HVP_NAN)) h[1] = (rn_real)NAN;
+}
+static size_t bad_work(void *self, size_t T) {
+    bad_policy *b = (bad_policy *)self;
+    return b->good.work_size(b->good.self, T);
+}
+static void bad_prepare(void *self, const rn_real *theta, void *work) {
+    bad_policy *b = (bad_policy *)self;
+    if (b->good.prepare) b->good.prepare(b->good.self, theta, work);
+}
+static rn_policy bad_make(bad_policy *b, const rn_policy *good) {
+    rn_policy p = *good;
+    memset(b, 0, sizeof *b);
+    b->good = *good;
+    b->to = 1u << 30;
+    p.self = b;
+    p.act = bad_act;
+    p.grad = bad_grad;
+    p.dot = bad_dot;
+    p.hvp = bad_hvp;
+    p.work_size = bad_work;
+    p.prepare = bad_prepare;
+    p.init = NULL;
+    return p;
+}
+
+typedef struct stage {
+    mdp        m;
+    model      p;
+    fault      faults[N];
+    rn_env     envs[N];
+    bad_policy bad;
+    rn_real    theta[DIM];
+    rn_trainer_desc d;
+} stage;
+static void stage_make(stage *s, int table) {
+    const rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 0, RN_TANH);
+    rng r = rng_make(12);
+    memset(s, 0, sizeof *s);
+    s->m = mdp_random(80);
+    if (table) (void)model_table(&s->p, STATES, ACTIONS);
+    else       (void)model_net(&s->p, &net);
+    for (size_t i = 0; i < N; i++) s->envs[i] = fault_env(&s->faults[i], &s->m, table);
+    fill_normal(s->theta, s->p.policy.dim, &r, 0, 0.5);
+    s->d.agents = N;
+    s->d.envs = s->envs;
+    s->d.policy = bad_make(&s->bad, &s->p.policy);
+    s->d.method.horizon = 6;
+    s->d.method.discount = 0.9;
+    s->d.server.agg.f = 1;
+    s->d.server.theta = s->theta;
+    s->d.server.eta = rn_constant(0.5);
+    s->d.server.gamma = rn_constant(0.1);
+}
+
+/* ---- tasks: one agent's task goes wrong in rounds 2 and 3 */
+TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
+    static stage s;
+    rn_trainer *t;
+    rn_agent *a;
+    rn_real kept[DIM];
+    stage_make(&s, table);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    a = rn_trainer_agent(t, 2);
+    ASSERT_EQ(RN_OK, note(rn_trainer_round(t)));
+    memcpy(kept, rn_agent_direction(a), s.p.policy.dim * sizeof *kept);
+    s.faults[2].kind = kind;
+    for (int round = 0; round < 2; round++) {
+        const rn_agent_stats before = rn_agent_get_stats(a);
+        ASSERT_EQ(RN_OK, rn_trainer_round(t)); /* f = 1 is enough for it */
+        if (note(rn_trainer_agent_status(t, 2)) != RN_ERR_ENV)
+            FAILm(WHY("kind %d: %s", kind, rn_status_text(rn_trainer_agent_status(t, 2))));
+        ASSERT_EQ((size_t)1, rn_trainer_progress(t)->dropped);
+        ASSERT(isinf(rn_trainer_progress(t)->suspicion[2]));
+        ASSERT(same_bits(kept, rn_agent_direction(a), s.p.policy.dim));
+        ASSERT_EQ(before.rounds, rn_agent_get_stats(a).rounds);
+        ASSERT(all_finite(rn_trainer_theta(t), s.p.policy.dim));
+    }
+    s.faults[2].kind = NONE;
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_agent_status(t, 2));
+    ASSERT_EQ((size_t)0, rn_trainer_progress(t)->dropped);
+    ASSERT(!same_bits(kept, rn_agent_direction(a), s.p.policy.dim));
+    rn_trainer_destroy(t);
+    PASS();
+}
+TEST endless_tasks_are_cut(void) {
+    static stage s;
+    rn_trainer *t;
+    stage_make(&s, 0);
+    for (size_t i = 0; i < N; i++) s.faults[i].kind = NEVER_ENDS;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ((uint64_t)(N * 6 * 5), rn_trainer_progress(t)->env_steps);
+    ASSERT(rn_trainer_progress(t)->mean_length >= 6 && rn_trainer_progress(t)->mean_length <= 6);
+    rn_trainer_destroy(t);
+    PASS();
+}
+TEST giant_rewards_never_reach_theta(void) {
+    static stage s;
+    rn_trainer *t;
+    stage_make(&s, 0);
+    for (size_t i = 0; i < N; i++) s.faults[i].kind = REWARD_GIANT;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    for (int i = 0; i < 4; i++) {
+        const rn_status st = rn_trainer_round(t);
+        ASSERT(st == RN_OK || st == RN_ERR_AGGREGATE);
+        ASSERT(all_finite(rn_trainer_theta(t), s.p.policy.dim));
+    }
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* ---- policies: shared by all, so all agents lose the round, no step is made, and the run goes on */
+TEST bad_policies_cost_the_round(int kind) {
+    static stage s;
+    rn_trainer *t;
+    rn_real theta[DIM], kept[DIM];
+    rn_status st;
+    stage_make(&s, 0);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
+    memcpy(kept, rn_agent_direction(rn_trainer_agent(t, 0)), s.p.policy.dim * sizeof *kept);
+    s.bad.kind = kind;
+    st = note(rn_trainer_round(t));
+    ASSERT_EQ(RN_ERR_AGGREGATE, st);
+    ASSERT_EQ(AGG_ERR_ROWS, rn_trainer_progress(t)->aggregate);
+    ASSERT_EQ(RN_ERR_AGGREGATE, rn_trainer_progress(t)->status);
+    ASSERT_EQ((size_t)N, rn_trainer_progress(t)->dropped);
+    for (size_t i = 0; i < N; i++) ASSERT_EQ(RN_ERR_POLICY, note(rn_trainer_agent_status(t, i)));
+    ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
+    ASSERT(same_bits(kept, rn_agent_direction(rn_trainer_agent(t, 0)), s.p.policy.dim));
+    ASSERT_EQ((size_t)2, rn_trainer_rounds(t));
+    s.bad.kind = 0;
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ((size_t)3, rn_trainer_progress(t)->round);
+    ASSERT(!same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
+    rn_trainer_destroy(t);
+    PASS();
+}
+static rn_result free_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+    (void)self; (void)r;
+    obs[0] = 0;
+    *reward = (double)act[0];
+    return RN_RUNNING;
+}
+static void free_reset(void *self, const agg_rng *r, rn_real *obs) { (void)self; (void)r; obs[0] = 0; }
+static void free_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act, void *work) {
+    (void)theta; (void)obs; (void)r; (void)work;
+    act[0] = 1;
+    act[1] = *(rn_real *)self;
+}
+static void free_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
+                      const rn_real *w, rn_real *g, void *work) {
+    (void)self; (void)theta; (void)obs; (void)act; (void)work;
+    for (size_t t = 0; t < T; t++) g[0] += w[t];
+}
+/* continuous actions; a host's policy with act and grad alone and no work */
+TEST continuous_actions_must_be_finite(void) {
+    rn_agent_desc d;
+    rn_agent *a;
+    unsigned char block[8192];
+    rn_real second = 0, theta = 0;
+    memset(&d, 0, sizeof d);
+    d.env.reset = free_reset;
+    d.env.step = free_step;
+    d.env.obs_dim = d.policy.obs_dim = 1;
+    d.env.act_dim = d.policy.act_dim = 2;
+    d.policy.dim = 1;
+    d.policy.self = &second;
+    d.policy.act = free_act;
+    d.policy.grad = free_grad;
+    d.method.horizon = 3;
+    d.method.discount = 1;
+    ASSERT(rn_agent_size(&d) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 1));
+    ASSERT(rn_agent_direction(a)[0] >= 6 && rn_agent_direction(a)[0] <= 6); /* 3 + 2 + 1 */
+    second = (rn_real)NAN;
+    ASSERT_EQ(RN_ERR_POLICY, note(rn_agent_round(a, &theta, 1)));
+    second = -(rn_real)INFINITY;
+    ASSERT_EQ(RN_ERR_POLICY, note(rn_agent_round(a, &theta, 1)));
+    ASSERT(rn_agent_direction(a)[0] >= 6 && rn_agent_direction(a)[0] <= 6);
+    second = 1;
+    theta = 1;
+    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 0.5)); /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
+    ASSERT(fabs((double)rn_agent_direction(a)[0] - (0.5 * (6 + 18) + 0.5 * 6)) < 1e-5);
+    PASS();
+}
+TEST bad_theta_is_refused(void) {
+    static stage s;
+    rn_agent_desc d;
+    rn_agent *a;
+    void *block;
+    static const double etas[] = { -0.1, 1.1, (double)NAN, (double)INFINITY };
+    stage_make(&s, 0);
+    memset(&d, 0, sizeof d);
+    d.env = s.envs[0];
+    d.policy = s.d.policy;
+    d.method = s.d.method;
+    block = need(malloc(rn_agent_size(&d)));
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
+    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_ERR_THETA, note(rn_agent_begin(a, s.theta, etas[i])));
+    s.theta[3] = (rn_real)NAN;
+    ASSERT_EQ(RN_ERR_THETA, note(rn_agent_round(a, s.theta, 0.5)));
+    s.theta[3] = (rn_real)INFINITY;
+    ASSERT_EQ(RN_ERR_THETA, note(rn_agent_round(a, s.theta, 0.5)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_round(a, NULL, 0.5)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_round(NULL, s.theta, 0.5)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_tick(NULL, 1, NULL)));
+    ASSERT_EQ(RN_ERR_ORDER, note(rn_agent_tick(a, 1, NULL)));
+    ASSERT_EQ(NULL, rn_agent_direction(NULL));
+    ASSERT_EQ((uint64_t)0, rn_agent_get_stats(NULL).rounds);
+    s.theta[3] = 0;
+    ASSERT_EQ(RN_OK, rn_agent_round(a, s.theta, 0.5));
+    free(block);
+    PASS();
+}
+
+/* ---- rows: what agents may send */
+static rn_server *server_make(size_t n, size_t dim, size_t f, rn_step_kind step, void **block) {
+    rn_server_desc d;
+    rn_server *s = NULL;
+    memset(&d, 0, sizeof d);
+    d.n = n;
+    d.dim = dim;
+    d.agg.f = f;
+    d.step = step;
+    d.gamma = rn_constant(0.5);
+    d.eta = rn_constant(0.5);
+    *block = need(malloc(rn_server_size(&d)));
+    if (rn_server_init(&s, &d, *block, rn_server_size(&d)) != RN_OK) abort();
+    return s;
+}
+TEST hostile_rows_up_to_f_are_survived(rn_step_kind step) {
+    for (int l = 0; l < LIE_COUNT; l++)
+        for (size_t liars = 0; liars <= 4; liars++) {
+            enum { n = 7, dim = 5, f = 3 };
+            rng r = rng_make((uint64_t)l * 10 + liars);
+            rows x = rows_new(n, dim);
+            void *block;
+            rn_server *s = server_make(n, dim, f, step, &block);
+            rn_progress p;
+            rn_status st;
+            size_t bad = 0;
+            for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, 0.1);
+            for (size_t i = 0; i < liars; i++) tell_lie(&x, i, (lie)l, &r);
+            for (size_t i = 0; i < n; i++) bad += !x.row[i] || !all_finite(x.row[i], dim);
+            st = rn_server_step(s, x.row, &p);
+            ASSERT_EQ(bad, p.dropped);
+            if (bad > f) {
+                ASSERT_EQ(RN_ERR_AGGREGATE, note(st));
+                ASSERT_EQ(AGG_ERR_ROWS, p.aggregate);
+                for (size_t k = 0; k < dim; k++) ASSERT(!(rn_server_theta(s)[k] < 0 || rn_server_theta(s)[k] > 0));
+                ASSERT_EQ((size_t)1, rn_server_round(s));
+                rn_server_skip(s);
+                ASSERT_EQ((size_t)2, rn_server_round(s));
+            } else if (liars <= f) {
+                ASSERT_EQ(RN_OK, st);
+                ASSERT_EQ((size_t)2, rn_server_round(s));
+                for (size_t k = 0; k < dim; k++) ASSERT(rn_server_theta(s)[k] > 0); /* the honest direction */
+            } else { /* a majority of finite lies may lead it anywhere, but not out of the numbers */
+                ASSERT(st == RN_OK || st == RN_ERR_THETA);
+            }
+            ASSERT(all_finite(rn_server_theta(s), dim));
+            free(block);
+            rows_free(&x);
+        }
+    PASS();
+}
+/* after a refusal the same round can be tried again with more rows; the bits are those of a run without it */
+TEST refused_rounds_can_be_tried_again(rn_step_kind step) {
+    enum { n = 5, dim = 4 };
+    rng r = rng_make(3);
+    rows x = rows_new(n, dim);
+    void *block[2];
+    rn_server *a = server_make(n, dim, 1, step, &block[0]), *b = server_make(n, dim, 1, step, &block[1]);
+    for (int round = 0; round < 5; round++) {
+        const rn_real *none[n] = { NULL, NULL, NULL, NULL, NULL };
+        for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, 1);
+        ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_server_step(a, none, NULL)));
+        ASSERT_EQ(RN_OK, rn_server_step(a, x.row, NULL));
+        ASSERT_EQ(RN_OK, rn_server_step(b, x.row, NULL));
+        ASSERT(same_bits(rn_server_theta(a), rn_server_theta(b), dim));
+    }
+    free(block[0]);
+    free(block[1]);
+    rows_free(&x);
+    PASS();
+}
+TEST silent_majorities_stop_the_step_not_the_run(void) {
+    static stage s;
+    rn_trainer *t;
+    rn_real theta[DIM];
+    stage_make(&s, 0);
+    s.d.liars = 2; /* f = 1 */
+    s.d.lie.attack.kind = AGG_ATTACK_NAN;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
+    for (size_t i = 1; i < 5; i++) {
+        ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_trainer_round(t)));
+        ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
+        ASSERT_EQ(i, rn_trainer_rounds(t));
+        ASSERT_EQ(i + 1, rn_server_round(rn_trainer_server(t)));
+        ASSERT_EQ((size_t)2, rn_trainer_progress(t)->dropped);
+        ASSERT_EQ(RN_OK, rn_trainer_agent_status(t, 4)); /* its own round was fine */
+    }
+    ASSERT_EQ(RN_OK, rn_trainer_set_lie(t, 4, NULL));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT(!same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
+    rn_trainer_destroy(t);
+    PASS();
+}
+static agg_status nan_rule(void *self, const rn_real *const *x, size_t n, size_t dim, rn_real *out) {
+    (void)self; (void)x; (void)n;
+    fill_number(out, dim, (double)NAN);
+    return AGG_OK;
+}
+static double broken_schedule(void *self, size_t t) { (void)self; return t == 2 ? (double)NAN : 0.1; }
+TEST bad_rules_and_schedules_make_no_step(void) {
+    static stage s;
+    for (int k = 0; k < 3; k++) {
+        rn_trainer *t;
+        rn_real theta[DIM];
+        rn_status st;
+        stage_make(&s, 0);
+        if (k == 0) s.d.server.aggregate = nan_rule;
+        if (k == 1) { s.d.server.gamma.kind = RN_CALLBACK; s.d.server.gamma.at = broken_schedule; }
+        if (k == 2) { s.d.server.eta.kind = RN_CALLBACK; s.d.server.eta.at = broken_schedule; }
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+        if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
+        st = note(rn_trainer_round(t));
+        if (st != (k == 1 ? RN_ERR_THETA : RN_ERR_AGGREGATE)) FAILm(WHY("case %d: %s", k, rn_status_text(st)));
+        ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
+        if (k == 2) ASSERT_EQ(RN_ERR_THETA, rn_trainer_agent_status(t, 0));
+        if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_round(t)); /* and the run goes on */
+        rn_trainer_destroy(t);
+    }
+    PASS();
+}
+
+TEST theta_never_overflows(rn_step_kind step) {
+    const rn_real start[2] = { REAL_MAX, 0 }, row[2] = { 1, 0 };
+    const rn_real *const all[1] = { row };
+    rn_server_desc d;
+    rn_server *s;
+    void *block;
+    memset(&d, 0, sizeof d);
+    d.n = 1;
+    d.dim = 2;
+    d.theta = start;
+    d.step = step;
+    d.gamma = rn_constant((double)REAL_MAX);
+    block = need(malloc(rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    ASSERT_EQ(RN_ERR_THETA, note(rn_server_step(s, all, NULL)));
+    ASSERT(same_bits(start, rn_server_theta(s), 2));
+    ASSERT_EQ((size_t)1, rn_server_round(s));
+    free(block);
+    PASS();
+}
+
+/* ---- descs. X(change, status) */
+#define BAD_TRAINERS(X)                                                                  \
+    X(d->agents = 0,                                              RN_ERR_ARG)            \
+    X(d->envs = NULL,                                             RN_ERR_ARG)            \
+    X(d->policy.dim = 0,                                          RN_ERR_ARG)            \
+    X(d->policy.act = NULL,                                       RN_ERR_ARG)            \
+    X(d->policy.grad = NULL,                                      RN_ERR_ARG)            \
+    X(s.envs[3].reset = NULL,                                     RN_ERR_ARG)            \
+    X(s.envs[3].step = NULL,                                      RN_ERR_ARG)            \
+    X(s.envs[0].obs_dim = 0,                                      RN_ERR_ARG)            \
+    X(s.envs[0].act_dim = 0,                                      RN_ERR_ARG)            \
+    X(s.envs[4].obs_dim = 3,                                      RN_ERR_DESC)           \
+    X(s.envs[4].act_dim = 2,                                      RN_ERR_DESC)           \
+    X(s.envs[4].actions = 3,                                      RN_ERR_DESC)           \
+    X(s.envs[4].actions = 0,                                      RN_ERR_DESC)           \
+    X(s.envs[1].state_size = 4; s.envs[1].save = NULL,            RN_ERR_DESC)           \
+    X(s.envs[1].state_size = 4; s.envs[1].load = NULL,            RN_ERR_DESC)           \
+    X(s.envs[1].act_low = 1; s.envs[1].act_high = 0,              RN_ERR_DESC)           \
+    X(s.envs[1].act_low = nan_,                                   RN_ERR_DESC)           \
+    X(s.envs[1].act_high = inf_,                                  RN_ERR_DESC)           \
+    X(d->method.discount = -0.1,                                  RN_ERR_DESC)           \
+    X(d->method.discount = 1.1,                                   RN_ERR_DESC)           \
+    X(d->method.discount = nan_,                                  RN_ERR_DESC)           \
+    X(d->method.estimator = (rn_estimator)2,                      RN_ERR_DESC)           \
+    X(d->method.baseline = (rn_baseline)3,                        RN_ERR_DESC)           \
+    X(d->method.clip = -1,                                        RN_ERR_DESC)           \
+    X(d->method.clip = nan_,                                      RN_ERR_DESC)           \
+    X(d->method.forget = 1.5,                                     RN_ERR_DESC)           \
+    X(d->method.forget = nan_,                                    RN_ERR_DESC)           \
+    X(d->method.ridge = -1,                                       RN_ERR_DESC)           \
+    X(d->method.ridge = inf_,                                     RN_ERR_DESC)           \
+    X(d->method.horizon = (size_t)-1,                             RN_ERR_SIZE)           \
+    X(d->method.horizon = (size_t)-1 / 8,                         RN_ERR_SIZE)           \
+    X(d->method.batch = (size_t)-1,                               RN_ERR_SIZE)           \
+    X(d->agents = (size_t)-1,                                     RN_ERR_SIZE)           \
+    X(d->policy.dim = (size_t)-1 / 4,                             RN_ERR_SIZE)           \
+    X(d->server.agg.f = 3,                                        RN_ERR_DESC)           \
+    X(d->server.agg.rule = AGG_RULE_COUNT,                        RN_ERR_DESC)           \
+    X(d->server.agg.pre[0] = AGG_PRE_COUNT,                       RN_ERR_DESC)           \
+    X(d->server.agg.pre[0] = AGG_PRE_CLIP,                        RN_ERR_DESC)           \
+    X(d->server.gamma = rn_constant(nan_),                        RN_ERR_DESC)           \
+    X(d->server.eta = rn_constant(nan_),                          RN_ERR_DESC)           \
+    X(d->server.eta = rn_linear(0, inf_, 2),                      RN_ERR_DESC)           \
+    X(d->server.gamma.kind = RN_CALLBACK,                         RN_ERR_DESC)           \
+    X(d->server.eta.kind = (rn_schedule_kind)9,                   RN_ERR_DESC)           \
+    X(d->server.gamma = rn_steps(1, 2, 3),                        RN_ERR_DESC)           \
+    X(d->server.gamma = rn_steps(1, -1, 3),                       RN_ERR_DESC)           \
+    X(d->server.step = (rn_step_kind)4,                           RN_ERR_DESC)           \
+    X(d->server.radius = -1,                                      RN_ERR_DESC)           \
+    X(d->server.radius = nan_,                                    RN_ERR_DESC)           \
+    X(d->server.beta1 = 1,                                        RN_ERR_DESC)           \
+    X(d->server.beta2 = -0.5,                                     RN_ERR_DESC)           \
+    X(d->server.beta2 = nan_,                                     RN_ERR_DESC)           \
+    X(d->server.epsilon = -1,                                     RN_ERR_DESC)           \
+    X(s.theta[0] = (rn_real)nan_,                                 RN_ERR_THETA)          \
+    X(s.theta[1] = (rn_real)inf_,                                 RN_ERR_THETA)          \
+    X(d->liars = N + 1,                                           RN_ERR_DESC)           \
+    X(d->liars = 1; d->lie.kind = (rn_lie_kind)5,                 RN_ERR_DESC)           \
+    X(d->liars = 1; d->lie.attack.kind = AGG_ATTACK_COUNT,        RN_ERR_DESC)
+TEST bad_descs_are_refused(void) {
+    const double nan_ = (double)NAN, inf_ = (double)INFINITY;
+    static stage s;
+    #define BAD_X(change, status) 1 +
+    const int many = BAD_TRAINERS(BAD_X) 0;
+    #undef BAD_X
+    for (int k = 0; k < many; k++) {
+        rn_trainer_desc *d = &s.d;
+        rn_trainer *t = NULL;
+        rn_status want = RN_OK, got;
+        const char *what = "";
+        int i = 0;
+        unsigned char block[64];
+        stage_make(&s, 0);
+        #define BAD_X(change, status) if (i++ == k) { change; want = status; what = #change; }
+        BAD_TRAINERS(BAD_X)
+        #undef BAD_X
+        got = note(rn_trainer_create(&t, d));
+        if (got != want) FAILm(WHY("%s: %s", what, rn_status_text(got)));
+        ASSERT_EQ(NULL, t);
+        if (want == RN_ERR_THETA) continue; /* only the numbers are wrong: it has a size */
+        if (rn_trainer_size(d) != 0) FAILm(WHY("%s: it has a size", what));
+        got = rn_trainer_init(&t, d, block, sizeof block);
+        if (got != want) FAILm(WHY("%s: init says %s", what, rn_status_text(got)));
+    }
+    PASS();
+}
+static void nan_init(void *self, const agg_rng *r, rn_real *theta) { (void)self; (void)r; theta[0] = (rn_real)NAN; }
+TEST other_arguments(void) {
+    static stage s;
+    rn_trainer *t = NULL;
+    rn_server_desc sd;
+    rn_server *server;
+    rn_agent_desc ad;
+    rn_agent *agent;
+    unsigned char block[64];
+    double score = 0;
+    stage_make(&s, 0);
+    memset(&sd, 0, sizeof sd);
+    memset(&ad, 0, sizeof ad);
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_create(NULL, &s.d)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_create(&t, NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_init(&t, &s.d, NULL, 1000000)));
+    ASSERT_EQ(RN_ERR_MEMORY, note(rn_trainer_init(&t, &s.d, block, sizeof block)));
+    ASSERT_EQ(RN_ERR_MEMORY, note(rn_trainer_init(&t, &s.d, block, 0)));
+    ASSERT_EQ((size_t)0, rn_trainer_size(NULL));
+    ASSERT_EQ((size_t)0, rn_agent_size(NULL));
+    ASSERT_EQ((size_t)0, rn_server_size(NULL));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_init(&server, &sd, block, sizeof block)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_init(&agent, &ad, block, sizeof block)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_step(NULL, NULL, NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_round(NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_save(NULL, block, sizeof block)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_agent_status(NULL, 0)));
+    ASSERT_EQ(NULL, rn_trainer_theta(NULL));
+    ASSERT_EQ(NULL, rn_trainer_agent(NULL, 0));
+    ASSERT_EQ(NULL, rn_trainer_server(NULL));
+    ASSERT_EQ(NULL, rn_trainer_progress(NULL));
+    ASSERT_EQ(NULL, rn_server_theta(NULL));
+    ASSERT_EQ(NULL, rn_server_direction(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_save_size(NULL));
+    rn_server_skip(NULL);
+    rn_trainer_destroy(NULL);
+    sd.n = (size_t)-1 / 8;
+    sd.dim = 1000;
+    ASSERT_EQ(RN_ERR_SIZE, note(rn_server_init(&server, &sd, block, sizeof block)));
+    s.d.server.theta = NULL;
+    s.d.policy.init = nan_init;
+    ASSERT_EQ(RN_ERR_POLICY, note(rn_trainer_create(&t, &s.d)));
+    ASSERT_EQ(NULL, t);
+    stage_make(&s, 0);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(NULL, rn_trainer_agent(t, N));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_agent_status(t, N));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_step(rn_trainer_server(t), NULL, NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_evaluate(t, NULL, 1, &score)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_evaluate(t, &s.envs[0], 1, NULL)));
+    s.envs[0].actions = 9;
+    ASSERT_EQ(RN_ERR_DESC, note(rn_trainer_evaluate(t, &s.envs[0], 1, &score)));
+    ASSERT(!(score < 0 || score > 0));
+    rn_trainer_destroy(t);
+    PASS();
+}
+TEST evaluation_notices_bad_tasks_and_policies(int kind, int table) {
+    static stage s;
+    rn_trainer *t;
+    double score = 5;
+    fault f;
+    rn_env e;
+    stage_make(&s, table);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    e = fault_env(&f, &s.m, table);
+    f.kind = kind;
+    if (kind == NONE) s.bad.kind = ACT_NAN;
+    if (note(rn_trainer_evaluate(t, &e, 4, &score)) != (kind == NONE ? RN_ERR_POLICY : RN_ERR_ENV))
+        FAILm(WHY("kind %d is not noticed", kind));
+    ASSERT(score >= 5 && score <= 5);
+    rn_trainer_destroy(t);
+    PASS();
+}
+/* bytes that lead to the statuses of saving */
+TEST saving_has_its_statuses(void) {
+    static stage s;
+    static stage other;
+    rn_trainer *t, *u;
+    unsigned char *b;
+    size_t size;
+    stage_make(&s, 0);
+    stage_make(&other, 0);
+    other.d.method.horizon = 7;
+    ASSERT_EQ(RN_OK, note(rn_trainer_create(&t, &s.d)));
+    ASSERT_EQ(RN_OK, note(rn_trainer_create(&u, &other.d)));
+    size = rn_trainer_save_size(t);
+    b = (unsigned char *)need(malloc(size));
+    ASSERT_EQ(RN_ERR_MEMORY, note(rn_trainer_save(t, b, size - 1)));
+    ASSERT_EQ(RN_OK, note(rn_trainer_save(t, b, size)));
+    ASSERT_EQ(RN_ERR_MISMATCH, note(rn_trainer_load(u, b, size)));
+    b[size / 2] ^= 1;
+    ASSERT_EQ(RN_ERR_CORRUPT, note(rn_trainer_load(t, b, size)));
+    b[0] ^= 1;
+    ASSERT_EQ(RN_ERR_FORMAT, note(rn_trainer_load(t, b, size)));
+    ASSERT_EQ(RN_MORE, note(rn_trainer_tick(t, N, NULL)));
+    ASSERT_EQ(RN_ERR_NO_SAVE, note(rn_trainer_save(t, b, size)));
+    ASSERT_EQ(RN_ERR_ORDER, note(rn_trainer_set_lie(t, 0, NULL)));
+    free(b);
+    rn_trainer_destroy(t);
+    rn_trainer_destroy(u);
+    PASS();
+}
+TEST every_status_was_reached(void) {
+    for (int i = 0; i < RN_STATUS_COUNT; i++) if (!reached[i]) FAILm(WHY("never: %s", rn_status_text((rn_status)i)));
+    PASS();
+}
+
+SUITE(tasks_and_policies) {
+    for (int table = 0; table < 2; table++) {
+        for (int kind = REWARD_NAN; kind <= RESULT_NEGATIVE; kind++)
+            RUN_TESTp(bad_tasks_cost_their_agent_the_round, kind, table);
+        RUN_TESTp(bad_tasks_cost_their_agent_the_round, RESET_NAN, table);
+    }
+    RUN_TEST(endless_tasks_are_cut);
+    RUN_TEST(giant_rewards_never_reach_theta);
+    for (int kind = ACT_NAN; kind <= HVP_NAN; kind++) RUN_TESTp(bad_policies_cost_the_round, kind);
+    RUN_TEST(continuous_actions_must_be_finite);
+    RUN_TEST(bad_theta_is_refused);
+    for (int kind = NONE; kind <= RESULT_NEGATIVE; kind++)
+        RUN_TESTp(evaluation_notices_bad_tasks_and_policies, kind, 0);
+    RUN_TESTp(evaluation_notices_bad_tasks_and_policies, OBS_NAN, 1);
+    RUN_TESTp(evaluation_notices_bad_tasks_and_policies, RESET_NAN, 0);
+}
+SUITE(rows_of_agents) {
+    for (int step = RN_STEP_NORMALISED; step <= RN_STEP_ADAM_NORMALISED; step++) {
+        RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_step_kind)step);
+        RUN_TESTp(refused_rounds_can_be_tried_again, (rn_step_kind)step);
+        RUN_TESTp(theta_never_overflows, (rn_step_kind)step);
+    }
+    RUN_TEST(silent_majorities_stop_the_step_not_the_run);
+    RUN_TEST(bad_rules_and_schedules_make_no_step);
+}
+SUITE(descs) {
+    RUN_TEST(bad_descs_are_refused);
+    RUN_TEST(other_arguments);
+    RUN_TEST(saving_has_its_statuses);
+    RUN_TEST(every_status_was_reached);
+}
+
+GREATEST_MAIN_DEFS();
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_SUITE(tasks_and_policies);
+    RUN_SUITE(rows_of_agents);
+    RUN_SUITE(descs);
+    GREATEST_MAIN_END();
+}

@@ -1,0 +1,527 @@
+/* Saving and loading in resnharpg.h: a run broken off anywhere goes on with the same bits; damaged, foreign and hostile
+   bytes are refused with a status and change nothing. */
+#define RESNHARPG_IMPLEMENTATION
+#include "resnharpg.h"
+#include "greatest.h"
+#include "common.h"
+#include "tiny.h"
+
+enum { N = 4, ROUNDS = 6, DIM = 32 };
+
+/* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines, batches */
+enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, KINDS };
+typedef struct setup {
+    mdp    m;
+    model  p;
+    walk   walks[N];
+    rn_env envs[N];
+    rn_trainer_desc d;
+} setup;
+static void setup_make(setup *s, int kind) {
+    rn_trainer_desc *d = &s->d;
+    const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
+    memset(s, 0, sizeof *s);
+    s->m = mdp_random(90);
+    (void)model_net(&s->p, &net);
+    for (size_t i = 0; i < N; i++) s->envs[i] = walk_env(&s->walks[i], &s->m, 0);
+    d->agents = N;
+    d->envs = s->envs;
+    d->policy = s->p.policy;
+    d->seed = 7;
+    d->method.horizon = 5;
+    d->method.discount = 0.9;
+    d->server.agg.f = 1;
+    d->server.eta = rn_constant(0.4);
+    d->server.gamma = rn_linear(0.2, 0.1, 4);
+    switch (kind) {
+    case TIME:    d->method.baseline = RN_BASELINE_TIME; d->method.batch = 2;     break;
+    case RIDGE:   d->method.baseline = RN_BASELINE_RIDGE; d->method.causal = 1;   break;
+    case ADAM:    d->server.step = RN_STEP_ADAM;                                  break;
+    case BUCKETS: d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.f = 0;  break;
+    case NOISE:   d->liars = 1; d->lie.attack.kind = AGG_ATTACK_NOISE;            break;
+    default: break;
+    }
+}
+typedef struct bytes { unsigned char *at; size_t size; } bytes;
+static bytes saved(const rn_trainer *t) {
+    bytes b;
+    b.size = rn_trainer_save_size(t);
+    b.at = (unsigned char *)need(malloc(b.size + 16));
+    memset(b.at, CANARY, b.size + 16);
+    if (rn_trainer_save(t, b.at, b.size) != RN_OK) abort();
+    for (size_t i = 0; i < 16; i++) if (b.at[b.size + i] != CANARY) abort();
+    return b;
+}
+static int same(bytes a, bytes b) { return a.size == b.size && memcmp(a.at, b.at, a.size) == 0; }
+static int same_state(const rn_trainer *t, bytes want) {
+    const bytes now = saved(t);
+    const int equal = same(now, want);
+    free(now.at);
+    return equal;
+}
+
+/* ---- resuming */
+/* the run is broken off after every `budget` steps (0: after whole rounds), and each time another trainer goes on */
+TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
+    static setup one, two;
+    rn_trainer *unbroken, *now;
+    setup_make(&one, kind);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&unbroken, &one.d));
+    setup_make(&two, kind);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&now, &two.d));
+    for (int round = 0; round < ROUNDS; round++) {
+        rn_status s = RN_MORE;
+        bytes a, b;
+        while (s == RN_MORE) {
+            const bytes state = saved(now);
+            rn_trainer_destroy(now);
+            setup_make(&two, kind); /* the tasks too are new */
+            two.walks[0].state = 1; /* and not in the state of the old ones */
+            ASSERT_EQ(RN_OK, rn_trainer_create(&now, &two.d));
+            for (int i = 0; i < round % 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(now)); /* it may have a past */
+            if (round % 3 == 2) (void)rn_trainer_tick(now, 3, NULL);
+            ASSERT_EQ(RN_OK, rn_trainer_load(now, state.at, state.size));
+            if (budget) ASSERT(same_state(now, state));
+            free(state.at);
+            s = rn_trainer_tick(now, budget ? budget : (size_t)-1, NULL);
+            ASSERT(s == RN_OK || s == RN_MORE);
+        }
+        ASSERT_EQ(RN_OK, rn_trainer_round(unbroken));
+        ASSERT(same_bits(rn_trainer_theta(unbroken), rn_trainer_theta(now), one.p.policy.dim));
+        a = saved(unbroken);
+        b = saved(now);
+        ASSERT(same(a, b));
+        free(a.at);
+        free(b.at);
+    }
+    rn_trainer_destroy(unbroken);
+    rn_trainer_destroy(now);
+    PASS();
+}
+TEST agents_and_servers_resume(void) {
+    static setup s, other;
+    rn_trainer *t, *u;
+    rn_real theta[DIM];
+    setup_make(&s, RIDGE);
+    s.d.server.step = RN_STEP_ADAM_NORMALISED;
+    setup_make(&other, RIDGE);
+    other.d.server.step = RN_STEP_ADAM_NORMALISED;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(RN_OK, rn_trainer_create(&u, &other.d));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    {
+        const size_t size = rn_server_save_size(rn_trainer_server(t));
+        unsigned char *b = (unsigned char *)need(malloc(size));
+        ASSERT_EQ(RN_ERR_MEMORY, rn_server_save(rn_trainer_server(t), b, size - 1));
+        ASSERT_EQ(RN_OK, rn_server_save(rn_trainer_server(t), b, size));
+        ASSERT_EQ(RN_OK, rn_server_load(rn_trainer_server(u), b, size));
+        ASSERT_EQ(RN_ERR_MISMATCH, rn_agent_load(rn_trainer_agent(u, 0), b, size));  /* another kind of thing */
+        ASSERT_EQ(RN_ERR_MISMATCH, rn_trainer_load(u, b, size));
+        free(b);
+    }
+    for (size_t i = 0; i < N; i++) {
+        const size_t size = rn_agent_save_size(rn_trainer_agent(t, i));
+        unsigned char *b = (unsigned char *)need(malloc(size));
+        ASSERT_EQ(RN_ERR_MEMORY, rn_agent_save(rn_trainer_agent(t, i), b, size - 1));
+        ASSERT_EQ(RN_OK, rn_agent_save(rn_trainer_agent(t, i), b, size));
+        ASSERT_EQ(RN_OK, rn_agent_load(rn_trainer_agent(u, i), b, size));
+        ASSERT_EQ(RN_ERR_MISMATCH, rn_server_load(rn_trainer_server(u), b, size));
+        free(b);
+    }
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(u));
+    ASSERT(same_bits(theta, rn_trainer_theta(u), s.p.policy.dim));
+    rn_trainer_destroy(t);
+    rn_trainer_destroy(u);
+    PASS();
+}
+TEST tasks_that_cannot_be_saved(void) {
+    static setup s;
+    rn_trainer *t;
+    unsigned char *b;
+    size_t size, refused = 0;
+    setup_make(&s, PLAIN);
+    for (size_t i = 0; i < N; i++) s.envs[i].state_size = 0;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    size = rn_trainer_save_size(t);
+    b = (unsigned char *)need(malloc(2 * size));
+    ASSERT_EQ(RN_OK, rn_trainer_save(t, b, size)); /* between rounds they need not */
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 2, NULL));
+    ASSERT_EQ(RN_ERR_NO_SAVE, rn_trainer_save(t, b, 2 * size));
+    for (size_t i = 0; i < N; i++) refused += rn_agent_save(rn_trainer_agent(t, i), b + size, size) == RN_ERR_NO_SAVE;
+    ASSERT(refused > 0 && refused < N);
+    ASSERT_EQ(RN_OK, rn_trainer_load(t, b, size)); /* gives the broken round up */
+    ASSERT_EQ((size_t)1, rn_trainer_rounds(t));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    free(b);
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* ---- damage. The trainer is in the middle of a round, some agents playing, some between two episodes. */
+typedef struct victim { setup s; rn_trainer *t; bytes state; } victim;
+static victim v;
+static void victim_open(int kind) {
+    setup_make(&v.s, kind);
+    if (rn_trainer_create(&v.t, &v.s.d) != RN_OK) abort();
+    for (int i = 0; i < 2; i++) if (rn_trainer_round(v.t) != RN_OK) abort();
+    if (rn_trainer_tick(v.t, 14, NULL) != RN_MORE) abort();
+    v.state = saved(v.t);
+}
+/* goes on as if nothing had happened */
+static int victim_close(int kind) {
+    static setup s;
+    rn_trainer *t;
+    int fine;
+    setup_make(&s, kind);
+    if (rn_trainer_create(&t, &s.d) != RN_OK) abort();
+    while (rn_trainer_rounds(t) < ROUNDS) (void)rn_trainer_round(t);
+    while (rn_trainer_rounds(v.t) < ROUNDS) (void)rn_trainer_round(v.t);
+    fine = same_bits(rn_trainer_theta(t), rn_trainer_theta(v.t), s.p.policy.dim);
+    rn_trainer_destroy(t);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    return fine;
+}
+static int is_refusal(rn_status s) { return s == RN_ERR_FORMAT || s == RN_ERR_MISMATCH || s == RN_ERR_CORRUPT; }
+
+/* the saved state b is tried on a victim that is somewhere else, so that a partial load shows */
+TEST damage_is_noticed(int kind) {
+    bytes b;
+    victim_open(kind);
+    b = saved(v.t);
+    ASSERT_EQ(RN_OK, rn_trainer_tick(v.t, 5, NULL) == RN_MORE ? RN_OK : RN_ERR_ORDER);
+    free(v.state.at);
+    v.state = saved(v.t);
+    ASSERT(!same(b, v.state));
+    for (size_t i = 0; i < b.size; i++) { /* all bits of a byte, or one of them */
+        const unsigned char old = b.at[i];
+        rn_status s;
+        b.at[i] = (unsigned char)(i % 2 ? ~old : old ^ (1 << (i / 2 % 8)));
+        s = rn_trainer_load(v.t, b.at, b.size);
+        b.at[i] = old;
+        if (!is_refusal(s)) FAILm(WHY("byte %u: %s", (unsigned)i, rn_status_text(s)));
+        if (i < 16 && s != RN_ERR_FORMAT) FAILm(WHY("byte %u of magic: %s", (unsigned)i, rn_status_text(s)));
+    }
+    ASSERT(same_state(v.t, v.state));
+    for (size_t size = 0; size < b.size; size++) {
+        unsigned char *copy = (unsigned char *)need(malloc(size + 1)); /* reading beyond is seen by sanitizers */
+        rn_status s;
+        memcpy(copy, b.at, size);
+        s = rn_trainer_load(v.t, copy, size);
+        free(copy);
+        if (!is_refusal(s)) FAILm(WHY("%u bytes: %s", (unsigned)size, rn_status_text(s)));
+    }
+    ASSERT(same_state(v.t, v.state));
+    {
+        unsigned char *longer = (unsigned char *)need(calloc(b.size + 8, 1));
+        memcpy(longer, b.at, b.size);
+        for (size_t extra = 1; extra <= 8; extra++)
+            ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(v.t, longer, b.size + extra));
+        free(longer);
+    }
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_load(v.t, NULL, b.size));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_load(NULL, b.at, b.size));
+    ASSERT(same_state(v.t, v.state));
+    free(b.at);
+    ASSERT(victim_close(kind));
+    PASS();
+}
+
+/* ---- an enemy who knows the format: damage with a right CRC */
+static uint32_t crc32_of(const unsigned char *p, size_t n) {
+    static uint32_t table[256];
+    uint32_t crc = 0xffffffffu;
+    for (uint32_t i = 0; i < 256 && !table[255]; i++) {
+        table[i] = i;
+        for (int b = 0; b < 8; b++) table[i] = table[i] & 1u ? (table[i] >> 1) ^ 0xedb88320u : table[i] >> 1;
+    }
+    while (n--) crc = (crc >> 8) ^ table[(crc ^ *p++) & 255u];
+    return ~crc;
+}
+static void reseal(bytes b) { /* the last 8 bytes are the CRC */
+    const uint32_t crc = crc32_of(b.at, b.size - 8);
+    for (int i = 0; i < 8; i++) b.at[b.size - 8 + (size_t)i] = (unsigned char)(i < 4 ? crc >> (8 * i) : 0);
+}
+static void put_real(unsigned char *at, double x) { /* little-endian */
+    rn_real r = (rn_real)x;
+    uint64_t bits = 0;
+    #ifdef AGG_DOUBLE
+    memcpy(&bits, &r, 8);
+    #else
+    uint32_t b32;
+    memcpy(&b32, &r, 4);
+    bits = b32;
+    #endif
+    for (size_t i = 0; i < sizeof r; i++) at[i] = (unsigned char)(bits >> (8 * i));
+}
+static size_t find(bytes b, const rn_real *x) { /* where a number is stored */
+    unsigned char pattern[3 * sizeof(rn_real)];
+    for (size_t i = 0; i < 3; i++) put_real(pattern + i * sizeof *x, (double)x[i]);
+    for (size_t i = 0; i + sizeof pattern < b.size; i++) if (!memcmp(b.at + i, pattern, sizeof pattern)) return i;
+    return 0;
+}
+TEST sealing_is_understood(void) {
+    bytes b;
+    victim_open(PLAIN);
+    b = saved(v.t);
+    memset(b.at + b.size - 8, 0, 8);
+    reseal(b);
+    ASSERT(same(b, v.state));
+    ASSERT_EQ(0, memcmp(b.at, "RESRPG01", 8));
+    free(b.at);
+    ASSERT(victim_close(PLAIN));
+    PASS();
+}
+TEST planted_nan_is_refused(int kind) {
+    static const double plants[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
+    const rn_real *targets[3];
+    victim_open(kind);
+    targets[0] = rn_trainer_theta(v.t);
+    targets[1] = rn_agent_direction(rn_trainer_agent(v.t, 2));
+    targets[2] = rn_server_direction(rn_trainer_server(v.t));
+    for (size_t k = 0; k < 9; k++) {
+        bytes b = saved(v.t);
+        const size_t at = find(b, targets[k / 3]);
+        ASSERT(at > 0);
+        put_real(b.at + at + sizeof(rn_real), plants[k % 3]);
+        reseal(b);
+        ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(v.t, b.at, b.size));
+        free(b.at);
+    }
+    ASSERT(same_state(v.t, v.state));
+    ASSERT(victim_close(kind));
+    PASS();
+}
+/* Any bytes with a right CRC: refused and nothing changed, or taken: then theta is finite, the state can be saved and
+   loaded again, and the run goes on without hanging or crashing. */
+TEST forged_states_do_no_harm(int kind) {
+    rng r = rng_make(31 + (uint64_t)kind);
+    static const uint64_t evil[] = { 0, 1, 2, 5, 6, 0x7fffffffu, 0xffffffffu, UINT64_C(0x7fffffffffffffff),
+        (uint64_t)-1, UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000), UINT64_C(0x7fc000007fc00000),
+        UINT64_C(0x7fefffffffffffff), UINT64_C(0x4010000000000000), UINT64_C(0xbff0000000000000) };
+    size_t taken = 0, refused = 0;
+    bytes b;
+    victim_open(kind);
+    b = saved(v.t);
+    for (size_t k = 0; k < rounds(3000); k++) {
+        bytes f;
+        size_t at = rng_below(&r, (b.size - 16) / 4) * 4;
+        const uint64_t word = k % 2 ? evil[rng_below(&r, 15)] : rng_next(&r);
+        rn_status s;
+        f.size = b.size;
+        f.at = (unsigned char *)need(malloc(b.size));
+        memcpy(f.at, b.at, b.size);
+        for (size_t i = 0; i < 8; i++) f.at[at + i] = (unsigned char)(word >> (8 * i));
+        reseal(f);
+        s = rn_trainer_load(v.t, f.at, f.size);
+        if (s == RN_OK) {
+            bytes again = saved(v.t);
+            taken++;
+            if (!same(again, f)) FAILm(WHY("offset %u: what was taken is not what is there", (unsigned)at));
+            free(again.at);
+            ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
+            for (int i = 0; i < 3; i++) {
+                s = rn_trainer_round(v.t);
+                if (s != RN_OK && s != RN_ERR_AGGREGATE && s != RN_ERR_THETA)
+                    FAILm(WHY("offset %u: %s", (unsigned)at, rn_status_text(s)));
+            }
+            ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
+            ASSERT_EQ(RN_OK, rn_trainer_load(v.t, b.at, b.size));
+        } else {
+            refused++;
+            if (!is_refusal(s)) FAILm(WHY("offset %u: %s", (unsigned)at, rn_status_text(s)));
+            if (refused % 16 == 0) ASSERT(same_state(v.t, b));
+        }
+        free(f.at);
+    }
+    ASSERT(taken > 10 && refused > 10);
+    free(b.at);
+    ASSERT(victim_close(kind));
+    PASS();
+}
+/* what no honest run can have: out of range, though finite */
+TEST impossible_numbers_are_refused(void) {
+    bytes b;
+    size_t found = 0;
+    victim_open(ADAM);
+    b = saved(v.t);
+    for (size_t i = 32; i + 16 < b.size; i++) { /* eta = 0.4 of each busy agent: 2 would turn the average around */
+        double eta = 0.4, two = 2;
+        unsigned char want[8], put[8];
+        uint64_t bits;
+        memcpy(&bits, &eta, 8);
+        for (int k = 0; k < 8; k++) want[k] = (unsigned char)(bits >> (8 * k));
+        memcpy(&bits, &two, 8);
+        for (int k = 0; k < 8; k++) put[k] = (unsigned char)(bits >> (8 * k));
+        if (memcmp(b.at + i, want, 8)) continue;
+        found++;
+        memcpy(b.at + i, put, 8);
+        reseal(b);
+        ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(v.t, b.at, b.size));
+        memcpy(b.at + i, want, 8);
+        reseal(b);
+    }
+    ASSERT_EQ((size_t)N, found);
+    free(b.at);
+    ASSERT(victim_close(ADAM));
+    PASS();
+}
+/* a task may refuse its bytes; then the tasks before it are put back */
+TEST tasks_may_refuse(void) {
+    bytes b;
+    size_t hits = 0;
+    victim_open(PLAIN);
+    b = saved(v.t);
+    (void)rn_trainer_tick(v.t, 3, NULL);
+    free(v.state.at);
+    v.state = saved(v.t);
+    for (size_t i = 40; i + 16 <= b.size; i++) { /* the state of a walk: below 3, then its resets, 4 or 5 so far */
+        if (b.at[i] < 3 && !b.at[i + 1] && !b.at[i + 2] && !b.at[i + 3] && b.at[i + 4] == 4 && !b.at[i + 5] &&
+            !b.at[i + 6] && !b.at[i + 7] && i + 8 < b.size) {
+            bytes f;
+            rn_status s;
+            f.size = b.size;
+            f.at = (unsigned char *)need(malloc(b.size));
+            memcpy(f.at, b.at, b.size);
+            f.at[i] = 3; /* no such state */
+            reseal(f);
+            s = rn_trainer_load(v.t, f.at, f.size);
+            free(f.at);
+            if (s == RN_OK) { ASSERT_EQ(RN_OK, rn_trainer_load(v.t, v.state.at, v.state.size)); continue; }
+            hits++;
+            ASSERT_EQ(RN_ERR_CORRUPT, s);
+            ASSERT(same_state(v.t, v.state));
+        }
+    }
+    ASSERT(hits >= 2);
+    free(b.at);
+    ASSERT(victim_close(PLAIN));
+    PASS();
+}
+
+/* ---- foreign states */
+TEST foreign_states_are_refused(void) {
+    bytes b;
+    victim_open(PLAIN);
+    b = saved(v.t);
+    {
+        unsigned char junk[256];
+        memset(junk, 0, sizeof junk);
+        ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, junk, sizeof junk));
+        memset(junk, 0xff, sizeof junk);
+        ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, junk, sizeof junk));
+    }
+    b.at[7] ^= 3; /* another version */
+    reseal(b);
+    ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, b.at, b.size));
+    b.at[7] ^= 3;
+    b.at[8] = (unsigned char)(12 - sizeof(rn_real)); /* another precision */
+    reseal(b);
+    ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, b.at, b.size));
+    ASSERT(same_state(v.t, v.state));
+    free(b.at);
+    ASSERT(victim_close(PLAIN));
+    PASS();
+}
+/* other sizes or options of the method and the step */
+TEST other_descs_are_refused(void) {
+    enum { CHANGES = 14 };
+    victim_open(RIDGE);
+    for (int k = 0; k < CHANGES; k++) {
+        static setup s;
+        rn_trainer *t;
+        bytes before;
+        const rn_net_desc wider = net_desc(FEATURES, ACTIONS, 3, 0, RN_TANH);
+        setup_make(&s, RIDGE);
+        switch (k) {
+        case 0:  s.d.agents = N - 1;                               break;
+        case 1:  (void)model_net(&s.p, &wider); s.d.policy = s.p.policy; break;
+        case 2:  s.d.method.horizon = 6;                           break;
+        case 3:  s.d.method.batch = 2;                             break;
+        case 4:  s.d.method.discount = 0.91;                       break;
+        case 5:  s.d.method.estimator = RN_REINFORCE;              break;
+        case 6:  s.d.method.baseline = RN_BASELINE_TIME;           break;
+        case 7:  s.d.method.no_hessian = 1;                        break;
+        case 8:  s.d.method.causal = 0;                            break;
+        case 9:  s.d.method.whiten = 1;                            break;
+        case 10: s.d.method.clip = 1;                              break;
+        case 11: s.d.server.step = RN_STEP_PLAIN;                  break;
+        case 12: s.d.server.radius = 9;                            break;
+        default: s.d.method.forget = 0.5;                          break;
+        }
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+        ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        before = saved(t);
+        if (rn_trainer_load(t, v.state.at, v.state.size) != RN_ERR_MISMATCH) FAILm(WHY("change %d is not seen", k));
+        ASSERT(same_state(t, before));
+        free(before.at);
+        rn_trainer_destroy(t);
+    }
+    ASSERT(victim_close(RIDGE));
+    PASS();
+}
+/* a saved state can be loaded, whatever finite rewards came */
+static rn_result giant_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+    const rn_result result = walk_step(self, act, r, obs, reward);
+    *reward = (double)REAL_MAX / 4 * (*reward > 0 ? 1 : -1);
+    return result;
+}
+TEST giant_rewards_can_be_saved(rn_baseline baseline) {
+    static setup s;
+    rn_trainer *t;
+    setup_make(&s, PLAIN);
+    s.d.method.baseline = baseline;
+    s.d.method.discount = 0.01;
+    for (size_t i = 0; i < N; i++) s.envs[i].step = giant_step;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    for (int i = 0; i < 5; i++) {
+        bytes b;
+        (void)rn_trainer_round(t);
+        b = saved(t);
+        ASSERT_EQ(RN_OK, rn_trainer_load(t, b.at, b.size));
+        free(b.at);
+        (void)rn_trainer_tick(t, 6, NULL);
+        b = saved(t);
+        ASSERT_EQ(RN_OK, rn_trainer_load(t, b.at, b.size));
+        free(b.at);
+        ASSERT(all_finite(rn_trainer_theta(t), s.p.policy.dim));
+    }
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+SUITE(resuming) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        RUN_TESTp(resumed_runs_keep_the_bits, kind, 0);
+        RUN_TESTp(resumed_runs_keep_the_bits, kind, 1);
+        RUN_TESTp(resumed_runs_keep_the_bits, kind, 7);
+    }
+    RUN_TEST(agents_and_servers_resume);
+    RUN_TEST(tasks_that_cannot_be_saved);
+}
+SUITE(damage) {
+    RUN_TEST(sealing_is_understood);
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (kind == PLAIN || kind == TIME || kind == ADAM) RUN_TESTp(damage_is_noticed, kind);
+        RUN_TESTp(planted_nan_is_refused, kind);
+        RUN_TESTp(forged_states_do_no_harm, kind);
+    }
+    RUN_TEST(impossible_numbers_are_refused);
+    RUN_TEST(tasks_may_refuse);
+    RUN_TEST(foreign_states_are_refused);
+    RUN_TEST(other_descs_are_refused);
+    RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_NONE);
+    RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_TIME);
+    RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_RIDGE);
+}
+
+GREATEST_MAIN_DEFS();
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_SUITE(resuming);
+    RUN_SUITE(damage);
+    GREATEST_MAIN_END();
+}

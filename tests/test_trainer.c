@@ -1,0 +1,1033 @@
+/* The agents, server and trainer of resnharpg.h, round by round, against a plain and slow Algorithm 1 written here for
+   every option; and the promise of the same bits for any threads, budgets and arrangement of the parts. */
+#define _POSIX_C_SOURCE 200112L
+#define RESNHARPG_IMPLEMENTATION
+#include "resnharpg.h"
+#include "greatest.h"
+#include "common.h"
+#include "tiny.h"
+#include <pthread.h>
+
+#ifdef AGG_DOUBLE
+  #define TOL 1e-12
+#else
+  #define TOL 5e-5
+#endif
+enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 };
+
+/* ---- the options under test */
+#define OPTION_LIST(O)                                                                                          \
+    O(PAPER,            )                                                                                       \
+    O(TABLE_POLICY,     )                                                                                       \
+    O(RELU_NET,         )                                                                                       \
+    O(LONE_AGENT,       d->agents = 1; d->server.agg.f = 0)                                                     \
+    O(REINFORCE,        d->method.estimator = RN_REINFORCE)                                                     \
+    O(BATCH,            d->method.batch = 3)                                                                    \
+    O(CAUSAL,           d->method.causal = 1)                                                                   \
+    O(CAUSAL_REINFORCE, d->method.causal = 1; d->method.estimator = RN_REINFORCE)                               \
+    O(BASE_TIME,        d->method.baseline = RN_BASELINE_TIME; d->method.forget = 0.7)                          \
+    O(BASE_TIME_BATCH,  d->method.baseline = RN_BASELINE_TIME; d->method.batch = 2)                             \
+    O(BASE_TIME_RF,     d->method.baseline = RN_BASELINE_TIME; d->method.estimator = RN_REINFORCE)              \
+    O(BASE_RIDGE,       d->method.baseline = RN_BASELINE_RIDGE)                                                 \
+    O(BASE_RIDGE_ALL,   d->method.baseline = RN_BASELINE_RIDGE; d->method.ridge = 0.1; d->method.forget = 0.5;  \
+                        d->method.batch = 2; d->method.causal = 1)                                              \
+    O(BASE_RIDGE_RF,    d->method.baseline = RN_BASELINE_RIDGE; d->method.estimator = RN_REINFORCE)             \
+    O(WHITEN,           d->method.whiten = 1)                                                                   \
+    O(WHITEN_BASE,      d->method.whiten = 1; d->method.baseline = RN_BASELINE_TIME)                            \
+    O(CLIP,             d->method.clip = 0.05)                                                                  \
+    O(CLIP_BATCH,       d->method.clip = 0.05; d->method.batch = 2)                                             \
+    O(NO_HESSIAN,       d->method.no_hessian = 1)                                                               \
+    O(ETA_ONE,          d->server.eta = rn_constant(1))                                                         \
+    O(ETA_ZERO,         d->server.eta = rn_constant(0))                                                         \
+    O(DISCOUNT_ONE,     d->method.discount = 1)                                                                 \
+    O(DISCOUNT_ZERO,    d->method.discount = 0)                                                                 \
+    O(SHORT,            d->method.horizon = 1)                                                                  \
+    O(VANILLA,          d->method.no_hessian = 1; d->server.eta = rn_constant(1);                               \
+                        d->server.agg.rule = AGG_MEAN; d->server.step = RN_STEP_PLAIN)                          \
+    O(LINEAR_DECAY,     d->server.gamma = rn_linear(0.3, 0.1, 4); d->server.eta = rn_linear(0.9, 0.2, 3))       \
+    O(STEP_DECAY,       d->server.gamma = rn_steps(0.3, 0.5, 2); d->server.eta = rn_steps(1, 0.7, 3))           \
+    O(THEOREM,          d->server.gamma = rn_theorem_gamma(0.05, 1); d->server.eta = rn_theorem_eta())          \
+    O(CALLBACK,         d->server.gamma.kind = d->server.eta.kind = RN_CALLBACK;                                \
+                        d->server.gamma.at = wave; d->server.eta.at = wave; d->server.eta.self = &half;         \
+                        d->server.gamma.self = &third)                                                          \
+    O(STEP_PLAIN,       d->server.step = RN_STEP_PLAIN)                                                         \
+    O(STEP_ADAM,        d->server.step = RN_STEP_ADAM; d->server.gamma = rn_constant(0.02))                     \
+    O(STEP_ADAM_UNIT,   d->server.step = RN_STEP_ADAM_NORMALISED; d->server.gamma = rn_constant(0.02))          \
+    O(STEP_ADAM_BETAS,  d->server.step = RN_STEP_ADAM; d->server.gamma = rn_constant(0.02);                     \
+                        d->server.beta1 = 0.5; d->server.beta2 = 0.8; d->server.epsilon = 0.1)                  \
+    O(RADIUS,           d->server.radius = 2)                                                                   \
+    O(RULE_CWTM,        d->server.agg.rule = AGG_CWTM)                                                          \
+    O(RULE_GM,          d->server.agg.rule = AGG_GM)                                                            \
+    O(RULE_CGE,         d->server.agg.rule = AGG_CGE)                                                           \
+    O(RULE_CCLIP,       d->server.agg.rule = AGG_CCLIP; d->server.agg.start = start_point)                      \
+    O(RULE_OWN,         d->server.aggregate = first_row)                                                        \
+    O(PRE_NNM,          d->server.agg.pre[0] = AGG_PRE_NNM)                                                     \
+    O(PRE_ARC_NNM,      d->server.agg.pre[0] = AGG_PRE_ARC; d->server.agg.pre[1] = AGG_PRE_NNM;                 \
+                        d->server.agg.rule = AGG_CWMED)                                                         \
+    O(PRE_CLIP,         d->server.agg.pre[0] = AGG_PRE_CLIP; d->server.agg.clip = 0.5)                          \
+    O(PRE_BUCKETS,      d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.rng = bucket_rng;               \
+                        d->server.agg.rule = AGG_CWMED; d->server.agg.f = 1)                                    \
+    O(LIE_FLIP,         d->liars = 2)                                                                           \
+    O(LIE_FLIP_STRONG,  d->liars = 2; d->lie.attack.strength = 10)                                              \
+    O(LIE_IPM,          d->liars = 2; d->lie.attack.kind = AGG_ATTACK_IPM)                                      \
+    O(LIE_ALIE,         d->liars = 2; d->lie.attack.kind = AGG_ATTACK_ALIE)                                     \
+    O(LIE_MIMIC,        d->liars = 2; d->lie.attack.kind = AGG_ATTACK_MIMIC; d->lie.attack.target = 1)          \
+    O(LIE_ZEROS,        d->liars = 1; d->lie.attack.kind = AGG_ATTACK_ZERO)                                     \
+    O(LIE_NOISE,        d->liars = 2; d->lie.attack.kind = AGG_ATTACK_NOISE; d->lie.attack.rng = noise_rng)     \
+    O(LIE_GAUSS,        d->liars = 2; d->lie.attack.kind = AGG_ATTACK_GAUSSIAN; d->lie.attack.rng = noise_rng)  \
+    O(LIE_NANS,         d->liars = 2; d->lie.attack.kind = AGG_ATTACK_NAN)                                      \
+    O(LIE_INFS,         d->liars = 2; d->lie.attack.kind = AGG_ATTACK_INF)                                      \
+    O(LIE_ACTIONS,      d->liars = 2; d->lie.kind = RN_LIE_ACTION)                                              \
+    O(LIE_REWARDS,      d->liars = 2; d->lie.kind = RN_LIE_REWARD)                                              \
+    O(LIE_SILENCE,      d->liars = 2; d->lie.kind = RN_LIE_SILENT)                                              \
+    O(LIE_EACH,         d->each = each_lies)                                                                    \
+    O(TOO_MANY_SILENT,  d->liars = 3; d->lie.kind = RN_LIE_SILENT)                                              \
+    O(OWN_RNGS,         )                                                                                       \
+    O(MADE_ENVS,        )
+#define OPTION_X(id, ...) OPT_##id,
+enum { OPTION_LIST(OPTION_X) OPTIONS };
+#undef OPTION_X
+#define OPTION_X(id, ...) #id,
+static const char *const option_names[OPTIONS] = { OPTION_LIST(OPTION_X) };
+#undef OPTION_X
+
+static double half = 0.5, third = 0.3;
+static double wave(void *self, size_t t) { return *(double *)self * (t % 2 ? 1.0 : 0.5); }
+static agg_status first_row(void *self, const rn_real *const *row, size_t n, size_t dim, rn_real *out) {
+    (void)self; (void)n;
+    memcpy(out, row[0], dim * sizeof *out);
+    return AGG_OK;
+}
+typedef struct setup { /* all that a desc points to */
+    mdp       m;
+    model     p;
+    walk      walks[N];
+    rn_env    envs[N];
+    rn_lie    each[N];
+    rn_random randoms[N];
+    agg_rng   rngs[N];
+    rng       noise, bucket;
+    rn_real   theta[DIM], start[DIM];
+    rn_trainer_desc d;
+} setup;
+static rn_env setup_env(void *self, size_t i) { return ((setup *)self)->envs[i]; }
+
+static void setup_make(setup *s, int option) {
+    rn_trainer_desc *d = &s->d;
+    rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 0, option == OPT_RELU_NET ? RN_RELU : RN_TANH);
+    rng r = rng_make(55);
+    agg_rng noise_rng, bucket_rng;
+    const rn_lie *each_lies = s->each;
+    const rn_real *start_point = s->start;
+    memset(s, 0, sizeof *s);
+    s->m = mdp_random(60);
+    s->noise = rng_make(1);
+    s->bucket = rng_make(2);
+    noise_rng = rng_for_library(&s->noise);
+    bucket_rng = rng_for_library(&s->bucket);
+    if (option == OPT_TABLE_POLICY) (void)model_table(&s->p, STATES, ACTIONS);
+    else                            (void)model_net(&s->p, &net);
+    for (size_t i = 0; i < s->p.policy.dim; i++) {
+        s->theta[i] = (rn_real)(0.7 * rng_normal(&r));
+        s->start[i] = (rn_real)(0.1 * rng_normal(&r));
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        s->envs[i] = walk_env(&s->walks[i], &s->m, s->p.table);
+        s->randoms[i] = rn_random_make(99, i + 3);
+        s->rngs[i] = rn_random_rng(&s->randoms[i]);
+        s->each[i].kind = RN_LIE_NONE;
+    }
+    s->each[1].kind = RN_LIE_ACTION;
+    s->each[4].kind = RN_LIE_VECTOR;
+    d->agents = N;
+    d->envs = s->envs;
+    d->policy = s->p.policy;
+    d->seed = 12345;
+    d->method.horizon = H;
+    d->method.discount = 0.95;
+    d->server.agg.f = 2;
+    d->server.theta = s->theta;
+    d->server.eta = rn_constant(0.4);
+    d->server.gamma = rn_constant(0.2);
+    if (option == OPT_OWN_RNGS) d->rngs = s->rngs;
+    if (option == OPT_MADE_ENVS) { d->envs = NULL; d->make_env = setup_env; d->make_env_self = s; }
+    #define OPTION_X(id, ...) case OPT_##id: __VA_ARGS__; break;
+    switch (option) { OPTION_LIST(OPTION_X) default: break; }
+    #undef OPTION_X
+}
+
+/* ---- Algorithm 1, plain. Everything in long double, sums over all pairs, all past data kept. */
+typedef struct plain_data { size_t round, t; wide psi, x[X], y; } plain_data;
+typedef struct plain_agent {
+    rn_random  random;
+    agg_rng    rng;
+    walk       walk;
+    rn_env     env;
+    wide       d[DIM], before[DIM];
+    int        has_d, random_action, flip_reward;
+    size_t     round, episodes, steps, past_n;
+    double     mean_return, mean_length;
+    plain_data past[MEMORY];
+    wide       coef[X];
+} plain_agent;
+typedef struct plain_episode { size_t T; rn_real obs[(H + 1) * FEATURES], act[H]; double reward[H]; } plain_episode;
+
+static const rn_method *plain_method; /* with defaults filled in */
+static const model     *plain_model;
+
+static void plain_play(plain_agent *a, const wide *theta, plain_episode *e) {
+    const size_t obs_dim = plain_model->policy.obs_dim;
+    rn_result result = RN_RUNNING;
+    hyper th[DIM], x[FEATURES];
+    for (size_t i = 0; i < plain_model->policy.dim; i++) th[i] = hy(theta[i]);
+    a->env.reset(a->env.self, &a->rng, e->obs);
+    for (e->T = 0; result == RN_RUNNING && e->T < plain_method->horizon; e->T++) {
+        const rn_real *now = e->obs + e->T * obs_dim;
+        rn_real zero = 0;
+        hy_obs(now, obs_dim, x);
+        if (a->random_action) e->act[e->T] = (rn_real)rn_below(&a->rng, ACTIONS);
+        else e->act[e->T] = (wide)rn_uniform(&a->rng) < expl(model_log_pi(plain_model, th, x, &zero).v) ? 0 : 1;
+        result = a->env.step(a->env.self, &e->act[e->T], &a->rng, e->obs + (e->T + 1) * obs_dim, &e->reward[e->T]);
+        if (a->flip_reward) e->reward[e->T] = -e->reward[e->T];
+        a->steps++;
+    }
+    a->episodes++;
+}
+static void plain_features(size_t t, const rn_real *obs, wide *x) {
+    const size_t n = plain_model->policy.obs_dim;
+    const wide time = (wide)t / (wide)plain_method->horizon;
+    for (size_t i = 0; i < X; i++) x[i] = 0;
+    x[0] = 1;
+    for (size_t i = 1; i < 4; i++) x[i] = x[i - 1] * time;
+    for (size_t i = 0; i < n; i++) { x[4 + i] = (wide)obs[i]; x[4 + n + i] = (wide)obs[i] * (wide)obs[i]; }
+}
+/* weighted ridge regression on all that was seen before this round, by elimination */
+static void plain_regression(plain_agent *a) {
+    const size_t n = 4 + 2 * plain_model->policy.obs_dim;
+    wide A[X][X + 1] = { { 0 } };
+    for (size_t k = 0; k < a->past_n; k++) {
+        const plain_data *p = &a->past[k];
+        const wide w = powl((wide)plain_method->forget, (wide)(a->round - 1 - p->round));
+        for (size_t i = 0; i < n; i++) {
+            for (size_t j = 0; j < n; j++) A[i][j] += w * p->x[i] * p->x[j];
+            A[i][n] += w * p->x[i] * p->y;
+        }
+    }
+    {
+        const wide least = 1e-12L * (1 + A[0][0]); /* where a feature was never seen */
+        for (size_t i = 0; i < n; i++) A[i][i] += (wide)plain_method->ridge * A[i][i] + least;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            const wide by = A[k][i] / A[i][i];
+            for (size_t j = 0; j <= n && k != i; j++) A[k][j] -= by * A[i][j];
+        }
+    for (size_t i = 0; i < n; i++) a->coef[i] = A[i][n] / A[i][i];
+}
+static void plain_weights(plain_agent *a, const plain_episode *e, wide *w) {
+    const size_t first = a->past_n;
+    const int whole = plain_method->estimator == RN_REINFORCE;
+    for (size_t t = 0; t < e->T; t++) {
+        plain_data *p = &a->past[a->past_n++];
+        const wide power = powl((wide)plain_method->discount, (wide)t);
+        if (a->past_n > MEMORY) abort();
+        p->round = a->round;
+        p->t = t;
+        p->psi = 0;
+        for (size_t h = whole ? 0 : t; h < e->T; h++)
+            p->psi += powl((wide)plain_method->discount, (wide)h) * (wide)e->reward[h];
+        p->y = whole ? p->psi : power > 0 ? p->psi / power : 0;
+        plain_features(t, e->obs + t * plain_model->policy.obs_dim, p->x);
+        w[t] = p->psi;
+        if (plain_method->baseline == RN_BASELINE_TIME) {
+            wide sum = 0, count = 0;
+            for (size_t k = 0; k < first; k++)
+                if (a->past[k].t == t) {
+                    const wide age = powl((wide)plain_method->forget, (wide)(a->round - a->past[k].round));
+                    sum += age * a->past[k].psi;
+                    count += age;
+                }
+            if (count > 0) w[t] -= sum / count;
+        } else if (plain_method->baseline == RN_BASELINE_RIDGE) {
+            wide value = 0;
+            for (size_t i = 0; i < X; i++) value += a->coef[i] * p->x[i];
+            w[t] -= (whole ? 1 : power) * value;
+        }
+    }
+    if (plain_method->whiten) {
+        wide mean = 0, var = 0;
+        for (size_t t = 0; t < e->T; t++) mean += w[t] / (wide)e->T;
+        for (size_t t = 0; t < e->T; t++) var += (w[t] - mean) * (w[t] - mean) / (wide)e->T;
+        for (size_t t = 0; t < e->T; t++) w[t] = (w[t] - mean) / (sqrtl(var) + 1e-8L);
+    }
+}
+static wide plain_norm(const wide *x, size_t n) {
+    wide s = 0;
+    for (size_t i = 0; i < n; i++) s += x[i] * x[i];
+    return sqrtl(s);
+}
+static void plain_round(plain_agent *a, const wide *theta, wide eta) {
+    const size_t dim = plain_model->policy.dim, m = plain_method->batch;
+    wide u[DIM], g[DIM] = { 0 }, v[DIM] = { 0 }, part[DIM], w[H], size, most;
+    int moved = 0;
+    a->round++;
+    plain_regression(a);
+    if (!a->has_d) { /* the first round */
+        eta = 1;
+        for (size_t i = 0; i < dim; i++) { a->d[i] = 0; a->before[i] = theta[i]; }
+    }
+    for (size_t i = 0; i < dim; i++) {
+        u[i] = theta[i] - a->before[i];
+        moved |= u[i] < 0 || u[i] > 0;
+    }
+    a->mean_return = a->mean_length = 0;
+    for (size_t k = 0; k < m; k++) {
+        plain_episode e;
+        plain_play(a, theta, &e);
+        plain_weights(a, &e, w);
+        model_gradient(plain_model, theta, e.T, e.obs, e.act, w, part);
+        for (size_t i = 0; i < dim; i++) g[i] += part[i] / (wide)m;
+        for (size_t t = 0; t < e.T; t++) a->mean_return += e.reward[t] / (double)m;
+        a->mean_length += (double)e.T / (double)m;
+    }
+    for (size_t k = 0; k < m && moved && eta < 1 && !plain_method->no_hessian; k++) {
+        const wide q = (wide)rn_uniform(&a->rng);
+        wide hat[DIM];
+        plain_episode e;
+        for (size_t i = 0; i < dim; i++) hat[i] = q * theta[i] + (1 - q) * a->before[i];
+        plain_play(a, hat, &e);
+        plain_weights(a, &e, w);
+        model_bu(plain_model, hat, u, e.T, e.obs, e.act, w, plain_method->causal, part);
+        for (size_t i = 0; i < dim; i++) v[i] += part[i] / (wide)m;
+    }
+    size = plain_norm(v, dim);
+    most = (wide)plain_method->clip * plain_norm(a->d, dim);
+    if (plain_method->clip > 0 && size > most) for (size_t i = 0; i < dim; i++) v[i] *= most / size;
+    for (size_t i = 0; i < dim; i++) {
+        a->d[i] = (1 - eta) * (a->d[i] + v[i]) + eta * g[i];
+        a->before[i] = theta[i];
+    }
+    a->has_d = 1;
+}
+
+typedef struct plain_server { wide theta[DIM], m[DIM], v[DIM]; size_t t, steps; } plain_server;
+static wide plain_schedule(const rn_schedule *s, size_t t) {
+    const size_t many = s->rounds ? s->rounds : 1;
+    switch (s->kind) {
+    case RN_CONSTANT: return (wide)s->value;
+    case RN_LINEAR:   return t > many ? (wide)s->end
+                           : (wide)s->value + ((wide)s->end - (wide)s->value) * (wide)(t - 1) / (wide)many;
+    case RN_STEPS:    return (wide)s->value * powl((wide)s->factor, (wide)((t - 1) / many));
+    case RN_INVERSE:  return (wide)s->value / ((wide)(t / many) + (wide)s->shift);
+    case RN_CALLBACK: return (wide)s->at(s->self, t);
+    }
+    return 0;
+}
+static void plain_step(plain_server *s, const rn_server_desc *d, const rn_real *dir, size_t dim) {
+    const wide gamma = plain_schedule(&d->gamma, s->t);
+    const wide beta1 = d->beta1 > 0 ? (wide)d->beta1 : 0.9L, beta2 = d->beta2 > 0 ? (wide)d->beta2 : 0.999L;
+    const wide epsilon = d->epsilon > 0 ? (wide)d->epsilon : 1e-8L;
+    wide x[DIM], norm;
+    for (size_t i = 0; i < dim; i++) x[i] = (wide)dir[i];
+    norm = plain_norm(x, dim);
+    s->steps++;
+    for (size_t i = 0; i < dim; i++) {
+        if (d->step == RN_STEP_NORMALISED || d->step == RN_STEP_ADAM_NORMALISED) x[i] = norm > 0 ? x[i] / norm : 0;
+        if (d->step == RN_STEP_ADAM || d->step == RN_STEP_ADAM_NORMALISED) {
+            s->m[i] = beta1 * s->m[i] + (1 - beta1) * x[i];
+            s->v[i] = beta2 * s->v[i] + (1 - beta2) * x[i] * x[i];
+            x[i] = s->m[i] / (1 - powl(beta1, (wide)s->steps)) /
+                   (sqrtl(s->v[i] / (1 - powl(beta2, (wide)s->steps))) + epsilon);
+        }
+        s->theta[i] += gamma * x[i];
+    }
+    norm = plain_norm(s->theta, dim);
+    if (d->radius > 0 && norm > (wide)d->radius)
+        for (size_t i = 0; i < dim; i++) s->theta[i] *= (wide)d->radius / norm;
+}
+
+typedef struct plain_run {
+    setup       *s;      /* its own: random numbers for noise and buckets are drawn here too */
+    rn_method    method;
+    plain_server server;
+    plain_agent  agents[N];
+    rn_lie       lies[N];
+} plain_run;
+
+static void plain_open(plain_run *p, setup *s) {
+    const rn_trainer_desc *d = &s->d;
+    memset(p, 0, sizeof *p);
+    p->s = s;
+    p->method = d->method;
+    if (!p->method.batch) p->method.batch = 1;
+    if (!(p->method.forget > 0)) p->method.forget = 0.9;
+    if (!(p->method.ridge > 0)) p->method.ridge = 1e-3;
+    p->server.t = 1;
+    for (size_t i = 0; i < s->p.policy.dim; i++) p->server.theta[i] = (wide)s->theta[i];
+    for (size_t i = 0; i < d->agents; i++) {
+        plain_agent *a = &p->agents[i];
+        p->lies[i].kind = RN_LIE_NONE;
+        if (d->each) p->lies[i] = d->each[i];
+        else if (i + d->liars >= d->agents) p->lies[i] = d->lie;
+        a->random = d->rngs ? s->randoms[i] : rn_random_make(d->seed, (uint32_t)i);
+        a->rng = rn_random_rng(&a->random);
+        a->env = walk_env(&a->walk, &s->m, s->p.table);
+        a->random_action = p->lies[i].kind == RN_LIE_ACTION;
+        a->flip_reward = p->lies[i].kind == RN_LIE_REWARD;
+    }
+}
+static agg_status plain_trainer_round(plain_run *p) {
+    const rn_trainer_desc *d = &p->s->d;
+    const size_t n = d->agents, dim = p->s->p.policy.dim;
+    rn_real data[N][DIM], sent[N][DIM], out[DIM];
+    const rn_real *row[N], *honest[N];
+    size_t honest_n = 0, liars = 0;
+    agg_status status;
+    plain_method = &p->method;
+    plain_model = &p->s->p;
+    for (size_t i = 0; i < n; i++) {
+        row[i] = NULL;
+        liars += p->lies[i].kind != RN_LIE_NONE;
+        if (p->lies[i].kind == RN_LIE_SILENT) continue;
+        plain_round(&p->agents[i], p->server.theta, plain_schedule(&d->server.eta, p->server.t));
+        for (size_t k = 0; k < dim; k++) data[i][k] = (rn_real)p->agents[i].d[k];
+        row[i] = data[i];
+        if (p->lies[i].kind == RN_LIE_NONE) honest[honest_n++] = data[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        agg_attack_desc a = p->lies[i].attack;
+        if (p->lies[i].kind != RN_LIE_VECTOR) continue;
+        a.n = n;
+        a.f = liars;
+        if (agg_attack(&a, honest, honest_n, dim, data[i], sent[i]) != AGG_OK) abort();
+        row[i] = sent[i];
+    }
+    if (d->server.aggregate) {
+        status = d->server.aggregate(NULL, row, n, dim, out);
+    } else {
+        agg_desc a = d->server.agg;
+        a.n = n;
+        a.dim = dim;
+        status = run(&a, row, out, NULL);
+    }
+    if (wrote(status)) plain_step(&p->server, &d->server, out, dim);
+    p->server.t++;
+    return status;
+}
+
+/* ---- equality */
+static double compare(const rn_real *x, const wide *y, size_t dim) {
+    return distance(x, y, dim) / (1 + (double)wide_max(y, dim));
+}
+
+TEST every_round_is_algorithm_1(int option) {
+    static setup mine, theirs;
+    static plain_run plain;
+    rn_trainer *trainer;
+    double worst_theta = 0, worst_d = 0;
+    const double tol = option == OPT_RULE_GM ? TOL + 1e-9 : TOL; /* GM stops at a gap of 1e-6: where, rounding says */
+    setup_make(&mine, option);
+    setup_make(&theirs, option);
+    plain_open(&plain, &mine);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&trainer, &theirs.d));
+    for (size_t t = 1; t <= ROUNDS; t++) {
+        const agg_status want = plain_trainer_round(&plain);
+        const rn_status got = rn_trainer_round(trainer);
+        const rn_progress *p = rn_trainer_progress(trainer);
+        const size_t dim = theirs.p.policy.dim;
+        uint64_t steps = 0;
+        double e;
+        ASSERT_EQ(wrote(want) ? RN_OK : RN_ERR_AGGREGATE, got);
+        ASSERT_EQ(want, p->aggregate);
+        ASSERT_EQ(got, p->status);
+        ASSERT_EQ(t, p->round);
+        ASSERT_EQ(t, rn_trainer_rounds(trainer));
+        ASSERT_EQ(p->theta, rn_trainer_theta(trainer));
+        ASSERT(fabs(p->gamma - (double)plain_schedule(&mine.d.server.gamma, t)) < 1e-15);
+        ASSERT(fabs(p->eta - (double)plain_schedule(&mine.d.server.eta, t)) < 1e-15);
+        for (size_t i = 0; i < mine.d.agents; i++) {
+            const plain_agent *a = &plain.agents[i];
+            const rn_agent *b = rn_trainer_agent(trainer, i);
+            const rn_agent_stats s = rn_agent_get_stats(b);
+            ASSERT_EQ((uint64_t)a->round, s.rounds);
+            ASSERT_EQ((uint64_t)a->episodes, s.episodes);
+            ASSERT_EQ((uint64_t)a->steps, s.steps);
+            ASSERT_EQ(a->walk.state, theirs.walks[i].state);
+            ASSERT_EQ(a->walk.resets, theirs.walks[i].resets);
+            if (theirs.d.rngs) ASSERT(memcmp(&a->random, &theirs.randoms[i], sizeof a->random) == 0);
+            steps += s.steps;
+            if (!a->has_d) { ASSERT_EQ(NULL, rn_agent_direction(b)); continue; }
+            ASSERT(fabs(a->mean_return - s.mean_return) < 1e-12 && fabs(a->mean_length - s.mean_length) < 1e-12);
+            e = compare(rn_agent_direction(b), a->d, dim);
+            if (!(e <= worst_d)) worst_d = e;
+        }
+        ASSERT_EQ(steps, p->env_steps);
+        e = compare(rn_trainer_theta(trainer), plain.server.theta, dim);
+        if (!(e <= worst_theta)) worst_theta = e;
+    }
+    rn_trainer_destroy(trainer);
+    if (GREATEST_IS_VERBOSE()) printf("    %-18s theta %.1e  d %.1e\n", option_names[option], worst_theta, worst_d);
+    if (!(worst_theta < tol)) FAILm(WHY("%s: theta misses by %g", option_names[option], worst_theta));
+    if (!(worst_d < tol))     FAILm(WHY("%s: d misses by %g", option_names[option], worst_d));
+    PASS();
+}
+TEST progress_tells_who_lied(void) {
+    static setup s;
+    rn_trainer *t;
+    const rn_progress *p;
+    double total = 0;
+    setup_make(&s, OPT_LIE_FLIP_STRONG);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    p = rn_trainer_progress(t);
+    ASSERT_EQ((size_t)N, p->n);
+    ASSERT_EQ(s.p.policy.dim, p->dim);
+    for (int i = 0; i < N; i++) {
+        total += p->weight[i];
+        ASSERT((p->weight[i] > 0) == (i < 5));
+        for (int k = 5; k < N && i < 5; k++) ASSERT(p->suspicion[i] < p->suspicion[k]);
+    }
+    ASSERT(fabs(total - 1) < 1e-9);
+    ASSERT_EQ((size_t)0, p->dropped);
+    ASSERT_EQ((uint64_t)5, p->trajectories); /* 1 in the first round, then 2 */
+    rn_trainer_destroy(t);
+    setup_make(&s, OPT_LIE_SILENCE);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ((size_t)2, rn_trainer_progress(t)->dropped);
+    ASSERT_EQ((uint64_t)0, rn_agent_get_stats(rn_trainer_agent(t, 6)).steps);
+    rn_trainer_destroy(t);
+    PASS();
+}
+/* an agent that was away: its v spans from the last theta it saw */
+TEST missing_manyare_no_problem(void) {
+    static setup s;
+    static plain_agent a;
+    rn_agent_desc d;
+    rn_agent *agent;
+    void *block;
+    wide theta[DIM];
+    rn_real real[DIM];
+    rng r = rng_make(6);
+    static plain_run p;
+    setup_make(&s, OPT_PAPER);
+    plain_open(&p, &s);
+    a = p.agents[0];
+    a.rng = rn_random_rng(&a.random);
+    a.env = walk_env(&a.walk, &s.m, 0);
+    plain_method = &p.method;
+    plain_model = &s.p;
+    memset(&d, 0, sizeof d);
+    d.env = s.envs[0];
+    d.policy = s.p.policy;
+    d.method = s.d.method;
+    d.seed = s.d.seed;
+    block = need(malloc(rn_agent_size(&d)));
+    ASSERT_EQ(RN_OK, rn_agent_init(&agent, &d, block, rn_agent_size(&d)));
+    ASSERT_EQ(NULL, rn_agent_direction(agent));
+    for (int t = 0; t < 12; t++) {
+        const double eta = 1.0 / (t + 1);
+        for (size_t i = 0; i < s.p.policy.dim; i++) theta[i] = (wide)(real[i] = (rn_real)(0.5 * rng_normal(&r)));
+        if (t % 3 == 1) continue; /* away */
+        plain_round(&a, theta, (wide)eta);
+        ASSERT_EQ(RN_OK, rn_agent_round(agent, real, eta));
+        ASSERT(compare(rn_agent_direction(agent), a.d, s.p.policy.dim) < 10 * TOL);
+    }
+    free(block);
+    PASS();
+}
+/* theta stays: no second episode; and then it is played again */
+TEST standing_still_saves_the_second_episode(void) {
+    static setup s;
+    rn_trainer *t;
+    setup_make(&s, OPT_PAPER);
+    s.d.server.gamma = rn_steps(0.1, 0, 3); /* 0.1 for three rounds, then 0 */
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    for (uint64_t k = 1; k <= 6; k++) {
+        ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        ASSERT_EQ(k <= 4 ? 2 * k - 1 : k + 3, rn_trainer_progress(t)->trajectories);
+    }
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* an option that changes nothing would be tested in vain */
+TEST options_matter(int option) {
+    static setup s;
+    rn_real paper[DIM];
+    rn_trainer *t;
+    for (int k = 0; k < 2; k++) {
+        setup_make(&s, k ? option : OPT_PAPER);
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+        for (int i = 0; i < ROUNDS; i++) (void)rn_trainer_round(t);
+        if (k) ASSERT_EQ(option == OPT_PAPER || option == OPT_MADE_ENVS, same_bits(paper, rn_trainer_theta(t), 6));
+        else   memcpy(paper, rn_trainer_theta(t), 6 * sizeof *paper);
+        rn_trainer_destroy(t);
+    }
+    PASS();
+}
+
+/* ---- the same bits */
+typedef struct outcome { unsigned char *bytes; size_t size; } outcome; /* the whole saved state */
+static outcome outcome_of(const rn_trainer *t) {
+    outcome o;
+    o.size = rn_trainer_save_size(t);
+    o.bytes = (unsigned char *)need(malloc(o.size));
+    if (rn_trainer_save(t, o.bytes, o.size) != RN_OK) abort();
+    return o;
+}
+static int outcome_same(outcome *a, outcome *b) { /* frees b */
+    const int same = a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+    free(b->bytes);
+    return same;
+}
+static const int some_options[] = { OPT_PAPER, OPT_BATCH, OPT_BASE_RIDGE_ALL, OPT_STEP_ADAM, OPT_LIE_EACH,
+    OPT_LIE_SILENCE, OPT_BASE_TIME, OPT_CLIP, OPT_TABLE_POLICY };
+enum { SOME = sizeof some_options / sizeof *some_options };
+
+static outcome undisturbed(int option, size_t many) {
+    static setup s;
+    rn_trainer *t;
+    outcome o;
+    setup_make(&s, option);
+    if (rn_trainer_create(&t, &s.d) != RN_OK) abort();
+    for (size_t i = 0; i < many; i++) if (rn_trainer_round(t) != RN_OK) abort();
+    o = outcome_of(t);
+    rn_trainer_destroy(t);
+    return o;
+}
+TEST budgets_change_no_bit(int option) {
+    static const size_t budgets[] = { 1, 2, 7, 13, 1000, (size_t)-1 };
+    outcome want = undisturbed(option, ROUNDS);
+    for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) {
+        static setup s;
+        rn_trainer *t;
+        outcome got;
+        uint64_t total = 0;
+        setup_make(&s, option);
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+        while (rn_trainer_rounds(t) < ROUNDS) {
+            size_t used = 99;
+            const size_t before = rn_trainer_rounds(t);
+            const rn_status status = rn_trainer_tick(t, budgets[b], &used);
+            ASSERT(status == RN_OK || status == RN_MORE);
+            ASSERT(used <= budgets[b]);
+            ASSERT_EQ(status == RN_OK, rn_trainer_rounds(t) == before + 1);
+            if (status == RN_MORE) ASSERT_EQ(budgets[b], used);
+            total += used;
+        }
+        ASSERT_EQ(rn_trainer_progress(t)->env_steps, total);
+        got = outcome_of(t);
+        rn_trainer_destroy(t);
+        ASSERTm(WHY("%s, budget %u", option_names[option], (unsigned)budgets[b]), outcome_same(&want, &got));
+    }
+    free(want.bytes);
+    PASS();
+}
+TEST budget_of_nothing_does_nothing(void) {
+    static setup s;
+    rn_trainer *t;
+    size_t used = 5;
+    setup_make(&s, OPT_PAPER);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    for (int i = 0; i < 3; i++) {
+        ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 0, &used));
+        ASSERT_EQ((size_t)0, used);
+    }
+    ASSERT_EQ((size_t)0, rn_trainer_rounds(t));
+    ASSERT_EQ(RN_OK, rn_trainer_tick(t, (size_t)-1, NULL));
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+typedef enum order { FORWARD, BACKWARD, SHUFFLED } order;
+typedef struct pool { /* threads made for each call; they take the next job under a lock */
+    size_t          threads, next, count, index[N];
+    order           how;
+    rng             shuffle;
+    agg_job        *job;
+    void           *arg;
+    pthread_mutex_t lock;
+} pool;
+static void *pool_worker(void *self) {
+    pool *p = (pool *)self;
+    for (;;) {
+        size_t i;
+        pthread_mutex_lock(&p->lock);
+        i = p->next < p->count ? p->index[p->next++] : (size_t)-1;
+        pthread_mutex_unlock(&p->lock);
+        if (i == (size_t)-1) return NULL;
+        p->job(p->arg, i);
+    }
+}
+static void pool_run(void *self, size_t count, agg_job *job, void *arg) {
+    pool *p = (pool *)self;
+    pthread_t threads[8];
+    p->job = job;
+    p->arg = arg;
+    p->next = 0;
+    p->count = count;
+    if (count > N) abort();
+    for (size_t i = 0; i < count; i++) p->index[i] = p->how == BACKWARD ? count - 1 - i : i;
+    for (size_t i = count; i > 1 && p->how == SHUFFLED; i--) {
+        const size_t k = rng_below(&p->shuffle, i), swap = p->index[k];
+        p->index[k] = p->index[i - 1];
+        p->index[i - 1] = swap;
+    }
+    if (p->threads < 2) { (void)pool_worker(p); return; }
+    for (size_t i = 0; i < p->threads; i++) if (pthread_create(&threads[i], NULL, pool_worker, p)) abort();
+    for (size_t i = 0; i < p->threads; i++) pthread_join(threads[i], NULL);
+}
+TEST threads_change_no_bit(int option) {
+    outcome want = undisturbed(option, ROUNDS);
+    for (size_t threads = 1; threads <= 4; threads *= 2)
+        for (int how = FORWARD; how <= SHUFFLED; how++)
+            for (int small = 0; small < 2; small++) { /* whole rounds; budgets of 50 */
+                static setup s;
+                pool p;
+                rn_trainer *t;
+                outcome got;
+                setup_make(&s, option);
+                memset(&p, 0, sizeof p);
+                pthread_mutex_init(&p.lock, NULL);
+                p.threads = threads;
+                p.how = (order)how;
+                p.shuffle = rng_make(threads);
+                s.d.jobs.run = pool_run;
+                s.d.jobs.self = &p;
+                ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+                while (rn_trainer_rounds(t) < ROUNDS) (void)rn_trainer_tick(t, small ? 50 : (size_t)-1, NULL);
+                got = outcome_of(t);
+                rn_trainer_destroy(t);
+                pthread_mutex_destroy(&p.lock);
+                ASSERTm(WHY("%s, %u threads", option_names[option], (unsigned)threads), outcome_same(&want, &got));
+            }
+    free(want.bytes);
+    PASS();
+}
+/* agents and server on their own, in blocks of their own, at odd addresses, agents ticking in turn */
+TEST parts_apart_make_the_same_bits(int option) {
+    static setup whole, parts;
+    rn_trainer *t;
+    rn_agent *agents[N];
+    rn_server *server;
+    void *blocks[N + 1];
+    rn_server_desc sd;
+    setup_make(&whole, option);
+    setup_make(&parts, option);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &whole.d));
+    for (size_t i = 0; i < N; i++) {
+        rn_agent_desc d;
+        size_t size;
+        memset(&d, 0, sizeof d);
+        d.env = parts.envs[i];
+        d.policy = parts.d.policy;
+        d.method = parts.d.method;
+        d.seed = parts.d.seed;
+        d.stream = (uint32_t)i;
+        d.random_action = parts.d.liars > 0 && parts.d.lie.kind == RN_LIE_ACTION && i + parts.d.liars >= N;
+        d.flip_reward = parts.d.liars > 0 && parts.d.lie.kind == RN_LIE_REWARD && i + parts.d.liars >= N;
+        size = rn_agent_size(&d);
+        blocks[i] = need(malloc(size + i));
+        ASSERT_EQ(RN_OK, rn_agent_init(&agents[i], &d, (unsigned char *)blocks[i] + i, size));
+    }
+    sd = parts.d.server;
+    sd.n = N;
+    sd.dim = parts.p.policy.dim;
+    sd.seed = parts.d.seed;
+    blocks[N] = need(malloc(rn_server_size(&sd)));
+    ASSERT_EQ(RN_OK, rn_server_init(&server, &sd, blocks[N], rn_server_size(&sd)));
+    for (int round = 1; round <= ROUNDS; round++) {
+        const rn_real *row[N];
+        size_t playing = N;
+        rn_status s[N];
+        rn_progress p;
+        ASSERT_EQ((size_t)round, rn_server_round(server));
+        for (size_t i = 0; i < N; i++) {
+            ASSERT_EQ(RN_OK, rn_agent_begin(agents[i], rn_server_theta(server), rn_server_eta(server)));
+            ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin(agents[i], rn_server_theta(server), rn_server_eta(server)));
+            s[i] = RN_MORE;
+        }
+        while (playing)
+            for (size_t i = N; i-- > 0;) {
+                size_t used = 99;
+                if (s[i] != RN_MORE) continue;
+                s[i] = rn_agent_tick(agents[i], 1 + i, &used);
+                ASSERT(used <= 1 + i && (s[i] == RN_OK || s[i] == RN_MORE));
+                playing -= s[i] == RN_OK;
+            }
+        for (size_t i = 0; i < N; i++) row[i] = rn_agent_direction(agents[i]);
+        ASSERT_EQ(RN_ERR_ORDER, rn_agent_tick(agents[0], 1, NULL));
+        ASSERT_EQ(RN_OK, rn_server_step(server, row, &p));
+        ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        ASSERT(same_bits(rn_server_theta(server), rn_trainer_theta(t), sd.dim));
+        ASSERT(same_bits(rn_server_direction(server), rn_server_direction(rn_trainer_server(t)), sd.dim));
+        ASSERT(p.norm <= rn_trainer_progress(t)->norm && p.norm >= rn_trainer_progress(t)->norm);
+        for (size_t i = 0; i < N; i++) ASSERT(same_bits(row[i], rn_agent_direction(rn_trainer_agent(t, i)), sd.dim));
+    }
+    for (size_t i = 0; i <= N; i++) free(blocks[i]);
+    rn_trainer_destroy(t);
+    PASS();
+}
+/* the caller's block at any address, with canaries; one byte less is refused and nothing is written */
+TEST any_block_will_do(void) {
+    outcome want = undisturbed(OPT_BASE_RIDGE_ALL, ROUNDS);
+    for (size_t shift = 0; shift < 3; shift++) {
+        static setup s;
+        size_t size;
+        unsigned char *raw, *block;
+        rn_trainer *t = NULL;
+        outcome got;
+        setup_make(&s, OPT_BASE_RIDGE_ALL);
+        size = rn_trainer_size(&s.d);
+        raw = (unsigned char *)need(malloc(size + 2 * CANARY_LEN + 64));
+        memset(raw, CANARY, size + 2 * CANARY_LEN + 64);
+        block = raw + CANARY_LEN + 7 * shift;
+        ASSERT_EQ(RN_ERR_MEMORY, rn_trainer_init(&t, &s.d, block, size - 1));
+        ASSERT_EQ(NULL, t);
+        for (size_t i = 0; i < size + CANARY_LEN; i++) ASSERT_EQ(CANARY, raw[i]);
+        ASSERT_EQ(RN_OK, rn_trainer_init(&t, &s.d, block, size));
+        s.d.envs = NULL; /* arrays of the desc are copied */
+        memset(s.envs, 0xff, sizeof s.envs);
+        memset(s.theta, 0xff, sizeof s.theta);
+        for (int i = 0; i < ROUNDS; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        got = outcome_of(t);
+        for (size_t i = 0; i < CANARY_LEN; i++) ASSERT(block[size + i] == CANARY && *(block - 1 - i) == CANARY);
+        ASSERT(outcome_same(&want, &got));
+        free(raw);
+    }
+    free(want.bytes);
+    PASS();
+}
+TEST evaluation_disturbs_nothing(int option) {
+    outcome want = undisturbed(option, ROUNDS), got;
+    static setup s;
+    rn_trainer *t;
+    walk other;
+    rn_env env;
+    setup_make(&s, option);
+    env = walk_env(&other, &s.m, s.p.table);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    while (rn_trainer_rounds(t) < ROUNDS) { /* in the middle of rounds too */
+        double score = (double)NAN, again = 0;
+        ASSERT_EQ(RN_OK, rn_trainer_evaluate(t, &env, 3, &score));
+        ASSERT_EQ(RN_OK, rn_trainer_evaluate(t, &env, 3, &again));
+        ASSERT(score <= again && score >= again);
+        (void)rn_trainer_tick(t, 20, NULL);
+    }
+    got = outcome_of(t);
+    rn_trainer_destroy(t);
+    ASSERT(outcome_same(&want, &got));
+    free(want.bytes);
+    PASS();
+}
+static void count_progress(void *self, const rn_progress *p) {
+    size_t *last = (size_t *)self;
+    *last = p->round == *last + 1 ? p->round : (size_t)-1;
+}
+TEST progress_comes_once_a_round(void) {
+    static setup s;
+    rn_trainer *t;
+    size_t last = 0;
+    setup_make(&s, OPT_PAPER);
+    s.d.progress = count_progress;
+    s.d.progress_self = &last;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    while (rn_trainer_rounds(t) < 5) (void)rn_trainer_tick(t, 3, NULL);
+    ASSERT_EQ((size_t)5, last);
+    rn_trainer_destroy(t);
+    PASS();
+}
+TEST seeds_differ(void) {
+    static setup s;
+    rn_real theta[2][DIM];
+    for (int k = 0; k < 2; k++) {
+        rn_trainer *t;
+        setup_make(&s, OPT_PAPER);
+        s.d.seed = (uint64_t)k;
+        s.d.server.theta = NULL; /* policy.init by the seed */
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+        memcpy(theta[k], rn_trainer_theta(t), s.p.policy.dim * sizeof(rn_real));
+        rn_trainer_destroy(t);
+    }
+    ASSERT(!same_bits(theta[0], theta[1], s.p.policy.dim));
+    PASS();
+}
+TEST lies_can_be_told_later(void) {
+    static setup s;
+    rn_trainer *a, *b;
+    rn_lie told;
+    memset(&told, 0, sizeof told);
+    setup_make(&s, OPT_PAPER);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&a, &s.d));
+    told.kind = RN_LIE_REWARD;
+    for (size_t i = 5; i < N; i++) ASSERT_EQ(RN_OK, rn_trainer_set_lie(a, i, &told));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_set_lie(a, N, &told));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_set_lie(NULL, 0, &told));
+    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_OK, rn_trainer_round(a));
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(a, 1, NULL));
+    ASSERT_EQ(RN_ERR_ORDER, rn_trainer_set_lie(a, 0, NULL));
+    ASSERT_EQ(RN_OK, rn_trainer_round(a));
+    told.kind = (rn_lie_kind)77;
+    ASSERT_EQ(RN_ERR_DESC, rn_trainer_set_lie(a, 0, &told));
+    {
+        static setup other;
+        setup_make(&other, OPT_LIE_REWARDS);
+        ASSERT_EQ(RN_OK, rn_trainer_create(&b, &other.d));
+        for (int i = 0; i < 5; i++) ASSERT_EQ(RN_OK, rn_trainer_round(b));
+    }
+    ASSERT(same_bits(rn_trainer_theta(a), rn_trainer_theta(b), s.p.policy.dim));
+    ASSERT_EQ(RN_OK, rn_trainer_set_lie(a, 6, NULL)); /* honest again */
+    ASSERT_EQ(RN_OK, rn_trainer_round(a));
+    ASSERT_EQ(RN_OK, rn_trainer_round(b));
+    ASSERT(!same_bits(rn_agent_direction(rn_trainer_agent(a, 6)), rn_agent_direction(rn_trainer_agent(b, 6)),
+                      s.p.policy.dim));
+    rn_trainer_destroy(a);
+    rn_trainer_destroy(b);
+    PASS();
+}
+/* what a liar keeps for itself stays true: the agents' own d and the honest run are the same bits while theta is */
+TEST liars_keep_the_truth_for_themselves(void) {
+    static setup a, b;
+    rn_trainer *honest, *lying;
+    setup_make(&a, OPT_PAPER);
+    setup_make(&b, OPT_LIE_FLIP);
+    a.d.server.gamma = b.d.server.gamma = rn_constant(0);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&honest, &a.d));
+    ASSERT_EQ(RN_OK, rn_trainer_create(&lying, &b.d));
+    for (int round = 0; round < 3; round++) {
+        ASSERT_EQ(RN_OK, rn_trainer_round(honest));
+        ASSERT_EQ(RN_OK, rn_trainer_round(lying));
+        for (size_t i = 0; i < N; i++)
+            ASSERT(same_bits(rn_agent_direction(rn_trainer_agent(honest, i)),
+                             rn_agent_direction(rn_trainer_agent(lying, i)), a.p.policy.dim));
+    }
+    rn_trainer_destroy(honest);
+    rn_trainer_destroy(lying);
+    PASS();
+}
+
+/* ---- evaluation */
+typedef struct clock_task { int t, length; } clock_task; /* reward t at step t, ends after `length` steps */
+static void clock_reset(void *self, const agg_rng *r, rn_real *obs) {
+    clock_task *c = (clock_task *)self;
+    c->t = 0;
+    if (c->length < 0) c->length = -1 - (int)rn_below(r, 9); /* -1 .. -9: that many */
+    obs[0] = 0;
+}
+static rn_result clock_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+    clock_task *c = (clock_task *)self;
+    (void)r; (void)act;
+    *reward = c->t++;
+    obs[0] = 0;
+    return c->t == (c->length < 0 ? -c->length : c->length) ? RN_TERMINATED : RN_RUNNING;
+}
+TEST evaluation_by_hand_numbers(void) {
+    clock_task c = { 0, 7 };
+    model p;
+    rn_env e;
+    rn_eval_desc d;
+    rn_eval out, other;
+    unsigned char scratch[4096];
+    rn_real theta[2] = { 0, 1 };
+    memset(&e, 0, sizeof e);
+    memset(&d, 0, sizeof d);
+    e.self = &c;
+    e.reset = clock_reset;
+    e.step = clock_step;
+    e.obs_dim = e.act_dim = 1;
+    e.actions = 2;
+    (void)model_table(&p, 1, 2);
+    ASSERT(rn_evaluate_size(&e, &p.policy) > 0 && rn_evaluate_size(&e, &p.policy) <= sizeof scratch);
+    d.episodes = 4;
+    ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
+    ASSERT(out.mean >= 21 && out.mean <= 21 && out.low >= 21 && out.high <= 21 && out.length >= 7 && out.length <= 7);
+    d.horizon = 3;
+    ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
+    ASSERT(out.mean >= 3 && out.mean <= 3 && out.length >= 3 && out.length <= 3);
+    c.length = -1;
+    d.horizon = 0;
+    d.episodes = 200;
+    ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
+    ASSERT(out.low >= 0 && out.low <= 0 && out.high >= 36 && out.high <= 36 && out.length > 1 && out.length < 9);
+    c.length = -1;
+    ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &other));
+    ASSERT(memcmp(&out, &other, sizeof out) == 0);
+    d.stream = 1;
+    ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &other));
+    ASSERT(memcmp(&out, &other, sizeof out) != 0);
+    ASSERT_EQ(RN_ERR_MEMORY, rn_evaluate(&d, &e, &p.policy, theta, scratch, 10, &other));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&d, &e, &p.policy, NULL, scratch, sizeof scratch, &other));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, &e, &p.policy, theta, scratch, sizeof scratch, &other));
+    e.actions = 3;
+    ASSERT_EQ(RN_ERR_DESC, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &other));
+    ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p.policy));
+    PASS();
+}
+/* sampled and greedy means against the exact values of dynamic programming, within 5 standard deviations */
+TEST evaluation_meets_the_exact_value(int sampled) {
+    const mdp m = mdp_random(70);
+    model p;
+    walk w;
+    const rn_env e = walk_env(&w, &m, 1);
+    rn_eval_desc d;
+    rn_eval out;
+    unsigned char scratch[4096];
+    rn_real theta[STATES * ACTIONS];
+    hyper th[STATES * ACTIONS];
+    rng r = rng_make(4);
+    double exact;
+    (void)model_table(&p, STATES, ACTIONS);
+    fill_normal(theta, STATES * ACTIONS, &r, 0, 1);
+    for (size_t i = 0; i < STATES * ACTIONS; i++) th[i] = hy((sampled ? 1.0L : 1e6L) * (wide)theta[i]);
+    exact = (double)mdp_value(&m, &p, th, 20, 1).v;
+    memset(&d, 0, sizeof d);
+    d.episodes = rounds(40000);
+    d.horizon = 20;
+    d.sampled = sampled;
+    ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
+    ASSERT(fabs(out.mean - exact) < 5 * (out.high - out.low) / 2 / sqrt((double)d.episodes)); /* range/2 >= deviation */
+    PASS();
+}
+
+SUITE(equality) {
+    for (int option = 0; option < OPTIONS; option++) {
+        RUN_TESTp(every_round_is_algorithm_1, option);
+        RUN_TESTp(options_matter, option);
+    }
+    RUN_TEST(progress_tells_who_lied);
+    RUN_TEST(missing_manyare_no_problem);
+    RUN_TEST(standing_still_saves_the_second_episode);
+}
+SUITE(same_bits_always) {
+    for (int i = 0; i < SOME; i++) {
+        RUN_TESTp(budgets_change_no_bit, some_options[i]);
+        RUN_TESTp(threads_change_no_bit, some_options[i]);
+        RUN_TESTp(evaluation_disturbs_nothing, some_options[i]);
+    }
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_PAPER);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_BASE_RIDGE_ALL);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_STEP_ADAM);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_LIE_ACTIONS);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_LIE_REWARDS);
+    RUN_TEST(budget_of_nothing_does_nothing);
+    RUN_TEST(any_block_will_do);
+    RUN_TEST(progress_comes_once_a_round);
+    RUN_TEST(seeds_differ);
+    RUN_TEST(lies_can_be_told_later);
+    RUN_TEST(liars_keep_the_truth_for_themselves);
+}
+SUITE(evaluation) {
+    RUN_TEST(evaluation_by_hand_numbers);
+    RUN_TESTp(evaluation_meets_the_exact_value, 0);
+    RUN_TESTp(evaluation_meets_the_exact_value, 1);
+}
+
+GREATEST_MAIN_DEFS();
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_SUITE(equality);
+    RUN_SUITE(same_bits_always);
+    RUN_SUITE(evaluation);
+    GREATEST_MAIN_END();
+}
