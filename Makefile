@@ -8,6 +8,7 @@ C99      = -std=c99 $(WARN) -Wstrict-prototypes -I.
 CXX11    = -std=c++11 -x c++ $(WARN) -I.
 VARIANTS = float double
 DEMO     = 04_cartpole
+JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
@@ -50,7 +51,8 @@ picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole  ## draw the pictures of 
 
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
-	@$(MAKE) -k build-tests || true
+	@$(MAKE) -k -j$(JOBS) build-tests || true
+	@$(MAKE) -k -j$(JOBS) run-programs || true
 	@$(MAKE) run-tests
 
 bench:  ## measure speed at -O2 and at -O3 -march=native; BENCH_QUICK=1 is short
@@ -103,6 +105,12 @@ help:  ## this list
 
 build-tests: $(TESTS) $(DOCS)
 
+# each test program writes its log, several at a time; tests/run.sh reads them in order
+LIMIT := $(shell command -v timeout >/dev/null 2>&1 && echo timeout $${TEST_TIMEOUT:-900})
+run-programs: $(TESTS:=.log)
+$(TESTS:=.log): %.log: % always
+	@rm -f $@; $(LIMIT) $(RUNNER) $< >$@.part 2>&1 </dev/null; echo "status $$?" >>$@.part; mv $@.part $@
+
 run-tests:
 	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
 	@sh tests/run.sh $(BUILD) $(TESTS) $(DOCS)
@@ -135,5 +143,5 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: all demo picture test bench strict asan valgrind bits coverage clean help build-tests run-tests always
+.PHONY: all demo picture test bench strict asan valgrind bits coverage clean help build-tests run-programs run-tests always
 .SECONDARY:

@@ -197,7 +197,7 @@ typedef struct agg_desc {    /* zero it or use agg_make_desc(); fields are only 
     double   tau;            /* CClip: clipping radius            0 = median distance to the start */
     size_t   iterations;     /* CClip                             0 = 3 */
     const agg_real *start;   /* CClip: dim numbers                NULL = coordinate-wise median */
-    double   gap;            /* GM: relative gap to prove         0 = 1e-6 */
+    double   gap;            /* GM: relative gap to prove, <= 1   0 = 1e-6 */
     size_t   budget;         /* MDA, SMEA: search nodes           0 = 2^26/(n ceil(n/64)), within 1000 .. 100000 */
     agg_rng  rng;            /* bucketing: random bits            required there */
     agg_jobs jobs;           /* job pool                          none */
@@ -427,7 +427,7 @@ static void *aggi_take(aggi_arena *a, size_t count, size_t size) { /* cache-line
     const size_t max = (size_t)-1 / 4;
     size_t bytes;
     void  *p;
-    if (size && count > max / size) { a->overflow = 1; return NULL; }
+    if (count > max / size) { a->overflow = 1; return NULL; }
     bytes = (count * size + 63) / 64 * 64;
     if (bytes > max - a->used) { a->overflow = 1; return NULL; }
     p = a->base ? a->base + a->used : NULL;
@@ -521,7 +521,7 @@ static size_t aggi_budget(const agg_desc *d) { /* a node of MDA's search costs u
     const size_t node = d->n * ((d->n - 1) / 64 + 1), nodes = ((size_t)1 << 26) / node;
     return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
 }
-static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap : 1e-6; }
+static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->gap : 1 : 1e-6; }
 
 static int aggi_sorts_columns(const agg_desc *d) {
     return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED || d->rule == AGG_BULYAN ||
@@ -1252,8 +1252,7 @@ static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *
                 } else if (c->degree[v] && (*widest == c->n || c->degree[v] > c->degree[*widest])) *widest = v;
             }
         }
-        if (!again && *edges && c->degree[*widest] == 2) {
-            if (!s->k) return 0;
+        if (!again && c->degree[*widest] == 2) { /* k > 0, or an open edge had ended it above */
             aggi_take_vertex(c, s, *widest, edges);
             again = 1;
         }
@@ -1307,7 +1306,7 @@ static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
         c->report.nodes++;
         alive = aggi_reduce(c, s, &edges, &widest);
         if (alive && !edges) return 1;
-        if (alive && s->k && aggi_degree_bound(c, s, edges) && aggi_clique_bound(c, s)) {
+        if (alive && aggi_degree_bound(c, s, edges) && aggi_clique_bound(c, s)) {
             uint64_t *top = c->stack + depth++ * frame;
             memcpy(top, s->open, words * sizeof *top);
             memcpy(top + words, s->cover, words * sizeof *top);
@@ -1370,9 +1369,9 @@ static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
             aggi_cover_state s = aggi_cover_start(c, &edges);
             int    found = 1;
             fixed[i / 64] |= (uint64_t)1 << i % 64;
-            for (w = 0; w < words && found; w++) {
+            for (w = 0; w < words; w++) {
                 uint64_t u = fixed[w];
-                for (; u && found; u &= u - 1) {
+                for (; u; u &= u - 1) { /* those fixed before go together: only the last, i, can fail */
                     v = w * 64 + aggi_lowest(u);
                     found = !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
                 }

@@ -556,17 +556,18 @@ static double rni_dot(const rn_real *x, const rn_real *y, size_t n) { /* in 4 la
    Assumed: IEEE 754 float and double, round to nearest, denormals not flushed, no contraction to fma.
 
    worst error seen, ulp   float  double      at the edges (NaN gives NaN everywhere)
-     exp                   1.05   0.93        over 88.72 / 709.78: +Inf; under -87.3 / -708.4: denormals, then 0
+     exp                   1.04   0.93        over 88.72 / 709.78: +Inf; under -87.3 / -708.4: denormals, then 0
      log                   0.85   0.83        log(+-0) = -Inf, negative: NaN, +Inf: +Inf; denormals are fine
-     tanh                  1.48   1.43        +-1 from 9.02 / 19.1 on; tiny x: x, with its sign at 0
+     tanh                  1.50   1.43        +-1 from 9.02 / 19.1 on; tiny x: x, with its sign at 0
      sin, cos              0.51   0.86        |x| > 2^20: taken as 0 (so sin 0, cos 1); Inf: NaN
      sqrt                  0.50   0.50        correctly rounded; negative: NaN, -0: -0
 
    How, throughout: bits are read and written by memcpy as integers of the same size (no byte order). Adding RNI_ROUND,
    1.5 * 2^(mantissa bits), rounds to an integer and leaves that integer in the low bits (no float-to-int conversion,
    which would be undefined for NaN and giants). Choices are made by integer masks, not comparisons: compilers
-   make branches of those, which do not become vector code. Coefficients: interpolation at Chebyshev nodes, rounded to
-   the type. */
+   make branches of those, which do not become vector code (but the lesser of two 32-bit integers is an instruction).
+   Coefficients: interpolation at Chebyshev nodes (tanh for float: minimax), rounded to the type. Sums are by pairs
+   where somebody waits for the result: acting, one step at a time, is a chain of two tanh and an exp. */
 #if defined(__GNUC__)
   #define RNI_INLINE static inline __attribute__((always_inline, unused))
   #define RNI_UNUSED __attribute__((unused))
@@ -600,11 +601,13 @@ RNI_INLINE double rni_pick(uint64_t m, double a, double b) {
 #define RNI_NAN  0x7ff8000000000000u
 #define RNI_MSB  0x8000000000000000u
 
-/* |x|, but at most limit; NaN stays. Positive floats are ordered as their bits are. */
+/* |x|, but at most limit. Positive floats are ordered as their bits are. NaN stays in double; in float it becomes limit,
+   sooner, and the bits of rni_nanf(x), all 0 unless x is NaN, make a NaN of any result they are put into. */
 RNI_INLINE float rni_abs_capf(float x, float limit) {
-    const uint32_t a = rni_bitsf(x) & ~RNI_MSBF;
-    return rni_pickf(rni_abovef(a, rni_bitsf(limit)) & ~rni_abovef(a, RNI_INFF), limit, rni_floatf(a));
+    const uint32_t a = rni_bitsf(x) & ~RNI_MSBF, b = rni_bitsf(limit);
+    return rni_floatf(a < b ? a : b);
 }
+RNI_INLINE uint32_t rni_nanf(float x) { return rni_abovef(rni_bitsf(x) & ~RNI_MSBF, RNI_INFF) & RNI_NANF; }
 RNI_INLINE double rni_abs_cap(double x, double limit) {
     const uint64_t a = rni_bits(x) & ~RNI_MSB;
     return rni_pick(rni_above(a, rni_bits(limit)) & ~rni_above(a, RNI_INF), limit, rni_float(a));
@@ -626,8 +629,9 @@ RNI_INLINE double rni_mod_ln2(double x, double *k) {
 
 /* e^r - 1 = r + r^2 q(r) for |r| <= ln2/2 */
 RNI_INLINE float rni_expm1_polyf(float r) {
-    const float q = 0.5f + r * (0.166665778f + r * (0.0416665561f + r * (0.00836317334f + r * 0.00139261759f)));
-    return r + r * r * q;
+    const float r2 = r * r;
+    const float q = (0.5f + r * 0.166665778f) + r2 * ((0.0416665561f + r * 0.00836317334f) + r2 * 0.00139261759f);
+    return r + r2 * q;
 }
 RNI_INLINE double rni_expm1_poly(double r) {
     double q = 2.5105206373957011e-08 + r * 2.0914679376583935e-09;
@@ -640,13 +644,14 @@ RNI_INLINE double rni_expm1_poly(double r) {
 /* e^x = 2^k e^r. 2^k in two factors, as k reaches beyond the exponents of normal numbers on both sides; only the last
    product rounds. x is capped where the result is Inf or 0 already. */
 RNI_INLINE float rni_expf(float x) {
+    const uint32_t nan = rni_nanf(x);
     float k, p;
     uint32_t e, half;
     x = rni_floatf(rni_bitsf(rni_abs_capf(x, 104.0f)) | (rni_bitsf(x) & RNI_MSBF));
     p = 1.0f + rni_expm1_polyf(rni_mod_ln2f(x, &k));
     e = rni_bitsf(k) - 0x4b400000u + 256u;  /* k + 256 */
     half = e >> 1;                          /* (k >> 1) + 128 */
-    return p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23);
+    return rni_floatf(rni_bitsf(p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23)) | nan);
 }
 RNI_INLINE double rni_exp(double x) {
     double k, p;
@@ -658,17 +663,23 @@ RNI_INLINE double rni_exp(double x) {
     return p * rni_float((half - 1u) << 52) * rni_float((e - half - 1u) << 52);
 }
 
-/* a = |x|. Up to 0.55: a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction is below 1/2 and its error counts
-   less; both are computed and one is picked. e^2a = 2^k + 2^k p; the shift drops all but the exponent. */
+/* a = |x|. Up to 0.86 (double: 0.55): a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction is below 1/2 and its
+   error counts less; both are computed and one is picked.
+   float: the fraction is 1 / D^2, D = sqrt((e^2a + 1) / 2) as a polynomial in t = a - 1, which is exact and small where
+   the error counts most; the constant is added last. Half the latency of e^2a.
+   double: e^2a = 2^k + 2^k p; the shift drops all but the exponent. */
 RNI_INLINE float rni_tanhf(float x) {
-    const uint32_t sign = rni_bitsf(x) & RNI_MSBF;
-    const float    a = rni_abs_capf(x, 10.0f), z = a * a;
-    const float    Q = -0.0539094284f + z * (0.0213093888f - z * 0.00661022775f);
-    const float    T = -0.333333313f + z * (0.133331135f + z * Q);
-    float k, E, p = rni_expm1_polyf(rni_mod_ln2f(2.0f * a, &k));
-    E = rni_floatf((rni_bitsf(k) + 127u) << 23);
-    p = 1.0f - 2.0f / ((E + E * p) + 1.0f);
-    return rni_floatf(rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.55f)), p, a + a * z * T)) | sign);
+    const uint32_t edge = (rni_bitsf(x) & RNI_MSBF) | rni_nanf(x);
+    const float    a = rni_abs_capf(x, 9.1f), z = a * a, z2 = z * z, z4 = z2 * z2;
+    const float    T = ((-0.333332568f + z * 0.133312896f) + z2 * (-0.0537831187f + z * 0.0210805647f))
+                     + z4 * (-0.00708745699f + z * 0.00141224824f);
+    const float    t = a - 1.0f, t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
+    const float    P = 1.80392075f * t + t2 * (1.0094732f + t * 0.313467354f);
+    const float    Q = (0.0765235648f + t * 0.0183974802f) + t2 * (0.00239448063f + t * 4.35399452e-05f);
+    const float    R = (0.000241882139f - t * 3.88921108e-05f) + t2 * 4.63126798e-06f;
+    const float    D = 2.0480547f + ((P + t8 * R) + t4 * Q);
+    const float    p = 1.0f - 1.0f / (D * D);
+    return rni_floatf(rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.86f)), p, a + a * z * T)) | edge);
 }
 RNI_INLINE double rni_tanh(double x) {
     const uint64_t sign = rni_bits(x) & RNI_MSB;
@@ -1244,16 +1255,18 @@ static rn_real rni_most_likely(const rn_real *logit, size_t n) {
     for (j = 1; j < n; j++) if (logit[j] > logit[best]) best = j;
     return (rn_real)best;
 }
-/* logit and e: padded. No branches on random values: they would be mispredicted. */
+/* logit and e: padded. No branches on random values: they would be mispredicted. u first: while it is drawn, nothing
+   that others wait for has to be put aside. */
 RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t n, const agg_rng *rng,
                                       rn_real *RNI_RESTRICT e) {
+    const rn_real u = (rn_real)rn_uniform(rng);
     rn_real most = logit[0], sum = 0, r;
     size_t j, l, k = 0;
     for (j = 1; j < n; j++) most = logit[j] > most ? logit[j] : most;
     for (j = 0; j < n; j += RNI_W)
         for (l = 0; l < RNI_W; l++) e[j + l] = RNI_R(exp)(logit[j + l] - most);
     for (j = 0; j < n; j++) e[j] = sum += e[j];
-    r = (rn_real)rn_uniform(rng) * sum;
+    r = u * sum;
     for (j = 0; j + 1 < n; j++) k += !(r < e[j]);
     return (rn_real)k;
 }
@@ -2895,7 +2908,7 @@ static void rni_io_env(rni_io *io, rn_agent *a) {
     if (io->mode == RNI_CHECK) a->env_bytes = io->from + io->at;
     io->at += a->env.state_size;
 }
-static void rni_io_agent(rni_io *io, rn_agent *a) {
+static int rni_io_agent(rni_io *io, rn_agent *a) { /* gives whether it is in the middle of a round */
     const size_t dim = a->policy.dim, m = a->method.batch;
     size_t t, episodes;
     int playing;
@@ -2911,7 +2924,7 @@ static void rni_io_agent(rni_io *io, rn_agent *a) {
         rni_io_real(io, a->d, dim);
         rni_io_real(io, a->before, dim);
     }
-    if (!rni_io_flag(io, &a->busy)) return;
+    if (!rni_io_flag(io, &a->busy)) return 0;
     playing = rni_io_flag(io, &a->playing);
     episodes = rni_io_size(io, &a->episodes, m, 2 * m);
     if (episodes != m && episodes != 2 * m) io->bad = 1;
@@ -2922,13 +2935,14 @@ static void rni_io_agent(rni_io *io, rn_agent *a) {
     rni_io_real(io, a->theta, dim);
     rni_io_real(io, a->g, dim);
     rni_io_real(io, a->v, dim);
-    if (!playing) return;
+    if (!playing) return 1;
     t = rni_io_size(io, &a->t, 0, a->method.horizon - 1);
     rni_io_real(io, a->hat, dim);
     rni_io_real(io, a->obs, (t + 1) * a->policy.obs_dim);
     rni_io_real(io, a->act, t * a->policy.act_dim);
     rni_io_f64(io, a->reward, t);
     rni_io_env(io, a);
+    return 1;
 }
 static void rni_agent_wake(rn_agent *a) { /* what is not saved because it follows from the rest */
     if (!a->has_d && a->busy) {
@@ -2952,14 +2966,15 @@ static void rni_io_server(rni_io *io, rn_server *s) {
 }
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i;
+    int busy;
     rni_io_random(io, &t->random);
     (void)rni_io_size(io, &t->rounds, 0, (size_t)-1 / 4);
-    (void)rni_io_flag(io, &t->busy);
+    busy = rni_io_flag(io, &t->busy);
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {
         const rn_status s = (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
         if (io->mode == RNI_READ) t->status[i] = s;
-        rni_io_agent(io, t->agents[i]);
+        if (rni_io_agent(io, t->agents[i]) && !busy) io->bad = 1; /* nobody would ever finish its round */
     }
 }
 
@@ -2978,7 +2993,7 @@ static void rni_io_object(rni_io *io, const rni_object *o) {
     (void)rni_io_u64(io, sizeof(rn_real), sizeof(rn_real), sizeof(rn_real));
     (void)rni_io_u64(io, (uint64_t)o->kind, (uint64_t)o->kind, (uint64_t)o->kind);
     (void)rni_io_u64(io, rni_object_print(o), 0, (uint64_t)-1);
-    if (o->kind == RNI_KIND_AGENT)       rni_io_agent(io, o->agent);
+    if (o->kind == RNI_KIND_AGENT)       (void)rni_io_agent(io, o->agent);
     else if (o->kind == RNI_KIND_SERVER) rni_io_server(io, o->server);
     else                                 rni_io_trainer(io, o->trainer);
 }

@@ -234,7 +234,9 @@ static inline void report_free(agg_report *r) { free(r->weight); free(r->suspici
 /* ---- shorthands ---- */
 static inline size_t rounds(size_t n) { return getenv("TEST_QUICK") ? (n + 9) / 10 : n; } /* for slow machinery */
 static inline agg_rule rule_at(size_t i) { return (agg_rule)i; }
-static inline int rule_is_coordinate(agg_rule r) { return r == AGG_CWTM || r == AGG_MEAMED || r == AGG_CWMED || r == AGG_BULYAN; }
+static inline int rule_is_coordinate(agg_rule r) {
+    return r == AGG_CWTM || r == AGG_MEAMED || r == AGG_CWMED || r == AGG_BULYAN;
+}
 static inline int rule_selects(agg_rule r) {
     return r == AGG_MDA || r == AGG_KRUM || r == AGG_MULTI_KRUM || r == AGG_CGE || r == AGG_MONNA || r == AGG_SMEA;
 }

@@ -67,7 +67,8 @@ static inline int ref_next_subset(size_t *s, size_t k, size_t n) {
 }
 
 /* ---- rules that mix rows: out = sum_i w_i x_i ---- */
-static inline void ref_mix(const agg_real *const *x, size_t n, size_t dim, const double *w, ref_num total, ref_num *out, ref_num *mag) {
+static inline void ref_mix(const agg_real *const *x, size_t n, size_t dim, const double *w, ref_num total, ref_num *out,
+                           ref_num *mag) {
     for (size_t k = 0; k < dim; k++) {
         ref_num sum = 0, top = 0;
         for (size_t i = 0; i < n; i++)
@@ -87,7 +88,8 @@ static inline void ref_mean_of(const agg_real *const *x, size_t n, size_t dim, c
     if (w) for (size_t i = 0; i < n; i++) w[i] = one[i] / (double)count;
     free(one);
 }
-static inline void ref_mean_of_first(const agg_real *const *x, size_t n, size_t dim, const ref_item *items, size_t count,
+static inline void ref_mean_of_first(const agg_real *const *x, size_t n, size_t dim, const ref_item *items,
+                                     size_t count,
                                      ref_num *out, double *w, ref_num *mag) {
     size_t *s = (size_t *)ref_alloc(count, sizeof *s);
     for (size_t i = 0; i < count; i++) s[i] = items[i].row;
@@ -140,7 +142,8 @@ static inline ref_num ref_mda_set_pruned(const ref_num *d2, size_t n, size_t f, 
     free(q.s);
     return q.least;
 }
-static inline ref_num ref_mda(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w, ref_num *mag) {
+static inline ref_num ref_mda(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
+                              ref_num *mag) {
     ref_num *d2 = ref_distances2(x, n, dim), least;
     size_t  *s  = (size_t *)ref_alloc(n, sizeof *s);
     least = n <= 12 ? ref_mda_set(d2, n, f, s) : ref_mda_set_pruned(d2, n, f, s);
@@ -164,7 +167,8 @@ static inline size_t ref_krum_neighbours(size_t m, size_t f, int classic) {
     const size_t less = f + (classic ? 2 : 1);
     return m > less ? m - less : 0;
 }
-static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int classic, ref_item *items) { /* best first */
+/* best first */
+static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int classic, ref_item *items) {
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
     for (size_t i = 0; i < n; i++) {
@@ -184,7 +188,8 @@ static inline void ref_multi_krum(const agg_real *const *x, size_t n, size_t dim
 }
 
 /* CGE, MoNNA */
-static inline void ref_cge(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w, ref_num *mag) {
+static inline void ref_cge(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
+                           ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     for (size_t i = 0; i < n; i++) { items[i].row = i; items[i].key = ref_norm2(x[i], dim); }
     ref_sort(items, n);
@@ -192,7 +197,10 @@ static inline void ref_cge(const agg_real *const *x, size_t n, size_t dim, size_
     free(items);
 }
 static inline void ref_nearest(const agg_real *const *x, size_t n, size_t dim, size_t pivot, ref_item *items) {
-    for (size_t i = 0; i < n; i++) { items[i].row = i; items[i].key = i == pivot ? -1 : ref_dist2(x[i], x[pivot], dim); }
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = i == pivot ? -1 : ref_dist2(x[i], x[pivot], dim);
+    }
     ref_sort(items, n); /* the pivot itself comes first */
 }
 static inline void ref_monna(const agg_real *const *x, size_t n, size_t dim, size_t f, size_t pivot,
@@ -220,7 +228,8 @@ static inline void ref_average(const agg_real *const *x, size_t k, size_t dim, c
     out[k] = sum / (ref_num)count;
     if (mag) mag[k] = top;
 }
-static inline void ref_cwtm(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w, ref_num *mag) {
+static inline void ref_cwtm(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
+                            ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     if (w) memset(w, 0, n * sizeof *w);
     for (size_t k = 0; k < dim; k++) {
@@ -232,7 +241,8 @@ static inline void ref_cwtm(const agg_real *const *x, size_t n, size_t dim, size
 static inline void ref_cwmed(const agg_real *const *x, size_t n, size_t dim, ref_num *out, double *w, ref_num *mag) {
     ref_cwtm(x, n, dim, (n - 1) / 2, out, w, mag); /* all but the middle one or two */
 }
-static inline void ref_meamed_keep(const agg_real *const *x, size_t n, size_t dim, size_t keep, ref_num *out, double *w, ref_num *mag) {
+static inline void ref_meamed_keep(const agg_real *const *x, size_t n, size_t dim, size_t keep, ref_num *out, double *w,
+                                   ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     if (w) memset(w, 0, n * sizeof *w);
     for (size_t k = 0; k < dim; k++) {
@@ -244,7 +254,8 @@ static inline void ref_meamed_keep(const agg_real *const *x, size_t n, size_t di
     }
     free(items);
 }
-static inline void ref_meamed(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w, ref_num *mag) {
+static inline void ref_meamed(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
+                              ref_num *mag) {
     ref_meamed_keep(x, n, dim, n - f, out, w, mag);
 }
 static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int classic, size_t *picks) { /* n-2f rows */
@@ -286,7 +297,8 @@ static inline void ref_bulyan(const agg_real *const *x, size_t n, size_t dim, si
     free(d2); free(picks);
 }
 
-/* ---- eigenvalues: cyclic Jacobi. a: m x m symmetric, its diagonal becomes the eigenvalues; v: columns the vectors ---- */
+/* ---- eigenvalues: cyclic Jacobi. a: m x m symmetric, its diagonal becomes the eigenvalues; v:
+   columns the vectors ---- */
 static inline void ref_rotate(ref_num *a, ref_num *v, size_t m, size_t p, size_t q) {
     const ref_num theta = (a[q * m + q] - a[p * m + p]) / (2 * a[p * m + q]);
     const ref_num t = (theta < 0 ? -1 : 1) / (ref_abs(theta) + ref_sqrt(theta * theta + 1));
@@ -341,7 +353,8 @@ static inline ref_num ref_top_eigenvalue(const agg_real *const *x, size_t m, siz
         *second = 0;
         for (size_t i = 0; i < m; i++) if (i != top && a[i * m + i] > *second) *second = a[i * m + i];
     }
-    if (along) { /* v = sum_j b_j sqrt(c_j) y_j / norm with b the eigenvector of the Gram matrix, norm^2 = value total */
+    /* v = sum_j b_j sqrt(c_j) y_j / norm with b the eigenvector of the Gram matrix, norm^2 = value total */
+    if (along) {
         for (size_t i = 0; i < m; i++) {
             along[i] = 0;
             for (size_t j = 0; j < m; j++) along[i] += gram[i * m + j] * ref_sqrt(c[j]) * v[j * m + top];
@@ -359,14 +372,16 @@ static inline ref_num ref_subset_eigenvalue(const agg_real *const *x, size_t dim
     free(y); free(one); free(mu);
     return value;
 }
-static inline ref_num ref_smea(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w, ref_num *mag) {
+static inline ref_num ref_smea(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
+                               ref_num *mag) {
     const size_t k = n - f;
     size_t *s = (size_t *)ref_alloc(k, sizeof *s), *best = (size_t *)ref_alloc(k, sizeof *best);
     ref_num least = -1;
     ref_first_subset(s, k);
     do {
         ref_num value = ref_subset_eigenvalue(x, dim, s, k);
-        if (least < 0 || value < least * (ref_num)(1 - 1e-9)) { /* eigenvalues are rounded: equal ones stay with the first */
+        /* eigenvalues are rounded: equal ones stay with the first */
+        if (least < 0 || value < least * (ref_num)(1 - 1e-9)) {
             least = value;
             memcpy(best, s, k * sizeof *s);
         }
@@ -376,8 +391,10 @@ static inline ref_num ref_smea(const agg_real *const *x, size_t n, size_t dim, s
     return least;
 }
 /* Returns how well posed the answer is: the least relative distance between two numbers the filter had to compare
-   (top and second eigenvalue, farthest and next row, best and second best mean). Near 0 the answer hangs on rounding. */
-static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w, ref_num *mag) {
+   (top and second eigenvalue, farthest and next row, best and second best mean). Near 0 the answer
+   hangs on rounding. */
+static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
+                              ref_num *mag) {
     ref_num *c = ref_new(n), *mu = ref_new(dim), *along = ref_new(n), best = -1, posed = 1, sum = (ref_num)n;
     double *bestw = (double *)ref_alloc(n, sizeof *bestw);
     for (size_t i = 0; i < n; i++) c[i] = 1;
@@ -407,7 +424,8 @@ static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, si
     }
     if (mag) for (size_t k = 0; k < dim; k++) {
         mag[k] = 0;
-        for (size_t i = 0; i < n; i++) if (bestw[i] > 0 && ref_abs((ref_num)x[i][k]) > mag[k]) mag[k] = ref_abs((ref_num)x[i][k]);
+        for (size_t i = 0; i < n; i++)
+            if (bestw[i] > 0 && ref_abs((ref_num)x[i][k]) > mag[k]) mag[k] = ref_abs((ref_num)x[i][k]);
     }
     if (w) memcpy(w, bestw, n * sizeof *w);
     free(c); free(mu); free(along); free(bestw);
@@ -463,7 +481,8 @@ static inline ref_num ref_gm_value(const agg_real *const *x, size_t n, size_t di
     return sum;
 }
 /* y: orthonormal coordinates (n x n, r of them used) of the rows relative to row `origin`; basis: r rows of dim */
-static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim, size_t origin, ref_num *y, ref_num *basis) {
+static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim, size_t origin, ref_num *y,
+                                 ref_num *basis) {
     ref_num *v = ref_new(dim);
     size_t r = 0;
     for (size_t i = 0; i < n; i++) {
@@ -522,11 +541,15 @@ static inline int ref_solve(ref_num *h, ref_num *b, size_t r) { /* h b' = b by C
             else h[i * r + j] = s / h[j * r + j];
         }
     for (size_t i = 0; i < r; i++) { for (size_t k = 0; k < i; k++) b[i] -= h[i * r + k] * b[k]; b[i] /= h[i * r + i]; }
-    for (size_t i = r; i-- > 0;) { for (size_t k = i + 1; k < r; k++) b[i] -= h[k * r + i] * b[k]; b[i] /= h[i * r + i]; }
+    for (size_t i = r; i-- > 0;) {
+        for (size_t k = i + 1; k < r; k++) b[i] -= h[k * r + i] * b[k];
+        b[i] /= h[i * r + i];
+    }
     return 1;
 }
 /* the direction to go: Newton's if it can be had, else Weiszfeld's, weakened by the rows at z (Vardi and Zhang) */
-static inline void ref_flat_direction(const ref_num *y, size_t n, size_t r, const ref_num *z, const ref_num *g, int newton, ref_num *p) {
+static inline void ref_flat_direction(const ref_num *y, size_t n, size_t r, const ref_num *z, const ref_num *g,
+                                      int newton, ref_num *p) {
     ref_num *h = ref_new(r * r), sum = 0;
     for (size_t k = 0; k < r; k++) p[k] = -g[k];
     for (size_t i = 0; i < n; i++) {
@@ -621,7 +644,8 @@ static inline void ref_set_average(const ref_set *from, const size_t *s, size_t 
     ref_mean_of(from->row, from->n, from->dim, s, count, mean, NULL, NULL);
     for (size_t k = 0; k < from->dim; k++) to->data[i * to->dim + k] = (agg_real)mean[k];
     for (size_t j = 0; j < count; j++)
-        for (size_t a = 0; a < from->all; a++) to->mix[i * to->all + a] += from->mix[s[j] * from->all + a] / (double)count;
+        for (size_t a = 0; a < from->all; a++)
+            to->mix[i * to->all + a] += from->mix[s[j] * from->all + a] / (double)count;
     free(mean);
 }
 static inline ref_set ref_nnm(const ref_set *x) {
@@ -743,9 +767,10 @@ static inline void ref_spread_weights(const ref_set *s, const double *w, double 
     }
 }
 
-/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed rounding of out, which
-   is subtracted from the numerator as slack times the largest number in G. ---- */
-static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f, const agg_real *out, ref_num slack) {
+/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed rounding of out,
+   which is subtracted from the numerator as slack times the largest number in G. ---- */
+static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f, const agg_real *out,
+                                     ref_num slack) {
     const size_t k = n - f;
     size_t *s = (size_t *)ref_alloc(k, sizeof *s);
     ref_num *d2 = ref_distances2(x, n, dim), worst = 0;

@@ -24,18 +24,17 @@ verdict() { # PASSED FAILED NOTE: ends the line that start_line began
 
 start_line() { printf '%-44s' "$1"; }
 
-run_program() { # a program written against the greatest API
-    # shellcheck disable=SC2086
-    $limit ${RUNNER:-} "$1" >"$log" 2>&1 </dev/null
-    status=$?
+run_program() { # a program written against the greatest API; make has run it, the log ends with "status N"
+    if [ -f "$1.log" ]; then cp "$1.log" "$log"; fi
+    status=$(sed -n 's/^status //p' "$log" | tail -n 1)
     counts=$(sed -n 's/^Pass: \([0-9]*\), fail: \([0-9]*\), skip: \([0-9]*\)\..*/\1 \2 \3/p' "$log" | tail -n 1)
     if [ -z "$counts" ]; then
-        verdict 0 1 "ended with status $status before its summary"
+        verdict 0 1 "ended with status ${status:-unknown} before its summary"
         return
     fi
     # shellcheck disable=SC2086
     set -- $counts
-    if [ "$2" -eq 0 ] && [ "$status" -ne 0 ]; then
+    if [ "$2" -eq 0 ] && [ "${status:-1}" -ne 0 ]; then
         verdict "$1" 1 "all passed, but the exit status is $status"
     elif [ $(($1 + $2 + $3)) -eq 0 ]; then
         verdict 0 1 "ran no test"

@@ -1,4 +1,5 @@
-/* What a host can ask (lambda, max_f, samples, names) against numbers worked out by hand, and every attack's formula. */
+/* What a host can ask (lambda, max_f, samples, names) against numbers worked out by hand, and
+   every attack's formula. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -28,7 +29,8 @@ TEST lambda_by_hand(void) { /* n = 10, f = 3, dim = 4: D = min(2, 2 sqrt 7) = 2 
     PASS();
 }
 TEST max_f_by_hand(void) {
-    static const size_t half[] = { 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5 }, quarter[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2 };
+    static const size_t half[] = { 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5 },
+        quarter[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2 };
     for (size_t n = 0; n < 12; n++)
         for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
             const agg_rule r = rule_at(i);
@@ -48,11 +50,14 @@ TEST samples_by_hand(void) { /* eps^-2 log(1/eps) (1/n + lambda^2 log n) */
     ASSERT_FALSE(isnan(agg_samples(AGG_MDA, (double)NAN, 10, 1, 4)));
     ASSERT_FALSE(isnan(agg_samples(AGG_MDA, 0, 10, 1, 4)));
     ASSERT(agg_samples(AGG_MDA, 2, 10, 1, 4) >= 0);
+    ASSERT_IN_RANGE(0.0, agg_samples(AGG_MDA, (double)INFINITY, 10, 1, 4), 0.0);
+    ASSERT(isinf(agg_samples(AGG_MDA, DBL_MIN / 4, 10, 1, 4))); /* 1/eps^2 is beyond any double */
     PASS();
 }
 TEST names(void) {
     #define NAME_X(id, name, cost, optimal)                                                                          \
-        ASSERT(!strcmp(name, agg_rule_name(id)) && !strcmp(cost, agg_rule_cost(id)) && optimal == agg_rule_order_optimal(id));
+        ASSERT(!strcmp(name, agg_rule_name(id)) && !strcmp(cost, agg_rule_cost(id)) \
+               && optimal == agg_rule_order_optimal(id));
     AGG_RULE_LIST(NAME_X)
     #undef NAME_X
     #define NAME_X(id, text) ASSERT(!strcmp(text, agg_status_text(id)));
@@ -64,6 +69,11 @@ TEST names(void) {
     ASSERT(agg_rule_name((agg_rule)99) && agg_rule_cost((agg_rule)99) && agg_status_text((agg_status)99));
     ASSERT(agg_attack_name((agg_attack_kind)99));
     ASSERT_EQ(0, agg_rule_order_optimal((agg_rule)99));
+    ASSERT(!strcmp(agg_rule_name((agg_rule)99), agg_rule_name(AGG_RULE_COUNT))); /* the count is no member either */
+    ASSERT(!strcmp(agg_rule_cost((agg_rule)99), agg_rule_cost(AGG_RULE_COUNT)));
+    ASSERT(!strcmp(agg_status_text((agg_status)99), agg_status_text(AGG_STATUS_COUNT)));
+    ASSERT(!strcmp(agg_attack_name((agg_attack_kind)99), agg_attack_name(AGG_ATTACK_COUNT)));
+    ASSERT_EQ(0, agg_rule_order_optimal(AGG_RULE_COUNT));
     PASS();
 }
 
@@ -88,7 +98,8 @@ static double mean_at(const rows *x, size_t k) {
 }
 static double deviation_at(const rows *x, size_t k) {
     double sum = 0;
-    for (size_t i = 0; i < x->n; i++) sum += ((double)x->row[i][k] - mean_at(x, k)) * ((double)x->row[i][k] - mean_at(x, k)) / (double)x->n;
+    for (size_t i = 0; i < x->n; i++)
+        sum += ((double)x->row[i][k] - mean_at(x, k)) * ((double)x->row[i][k] - mean_at(x, k)) / (double)x->n;
     return sqrt(sum);
 }
 TEST exact_formulas(void) {
@@ -165,6 +176,20 @@ TEST noise_is_uniform(void) { /* own + s (max own - min own) U[-1,1] */
     rows_free(&x);
     PASS();
 }
+TEST noise_around_the_mean(void) { /* without a row of its own the liar starts from the honest mean, and its range */
+    rows x = honest_rows(10, 5, DIM);
+    agg_real mean[DIM], from_mean[DIM], out[DIM];
+    agg_attack_desc a = attack(AGG_ATTACK_NOISE, 2);
+    rng p = rng_make(11), q = rng_make(11);
+    for (size_t k = 0; k < DIM; k++) mean[k] = (agg_real)mean_at(&x, k);
+    a.rng = rng_for_library(&p);
+    ASSERT_EQ(AGG_OK, agg_attack(&a, NULL, 0, DIM, mean, from_mean));
+    a.rng = rng_for_library(&q);
+    ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 5, DIM, NULL, out));
+    for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE((double)from_mean[k], (double)out[k], 64 * EPS);
+    rows_free(&x);
+    PASS();
+}
 TEST gaussian_is_normal(void) {
     enum { BIG = 20000 };
     static const double at[] = { -2, -1, 0, 0.5, 1.5 };
@@ -202,6 +227,8 @@ TEST own_null_is_the_mean_and_out_may_be_own(void) {
     agg_attack_desc a = attack(AGG_ATTACK_SIGN_FLIP, 2);
     ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 5, DIM, NULL, out));
     for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE(-2 * mean_at(&x, k), (double)out[k], 32 * EPS);
+    ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 0, DIM, x.row[1], out)); /* its own row is all it needs */
+    for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE(-2 * (double)x.row[1][k], (double)out[k], 0.0);
     for (int kind = 0; kind < AGG_ATTACK_COUNT; kind++) {
         rng p = rng_make(8), q = rng_make(8);
         a = attack((agg_attack_kind)kind, 0);
@@ -245,6 +272,9 @@ TEST attack_errors(void) {
     a = attack(AGG_ATTACK_ALIE, 0);
     a.n = 0;
     ASSERT(agg_attack(&a, x.row, 5, 4, x.row[0], out) >= AGG_ERR_ARG);
+    a = attack(AGG_ATTACK_ALIE, 0);
+    a.f = 5; /* of 10: no majority left to look like */
+    ASSERT_EQ(AGG_ERR_BOUND, agg_attack(&a, x.row, 5, 4, x.row[0], out));
     a = attack(AGG_ATTACK_SIGN_FLIP, (double)NAN);
     ASSERT_EQ(AGG_ERR_ARG, agg_attack(&a, x.row, 5, 4, x.row[0], out));
     a = attack(AGG_ATTACK_IPM, 0);
@@ -265,6 +295,7 @@ SUITE(attacks) {
     RUN_TEST(exact_formulas);
     RUN_TEST(alie_quantiles);
     RUN_TEST(noise_is_uniform);
+    RUN_TEST(noise_around_the_mean);
     RUN_TEST(gaussian_is_normal);
     RUN_TEST(not_finite);
     RUN_TEST(own_null_is_the_mean_and_out_may_be_own);

@@ -1,5 +1,5 @@
-/* The geometric median against the slow solver of reference.h: the value is within the promised gap of the least one, and the
-   gap reported is true. Every number here is relative to a lower bound that the reference PROVES. */
+/* The geometric median against the slow solver of reference.h: the value is within the promised gap of the least one,
+   and the gap reported is true. Every number here is relative to a lower bound that the reference PROVES. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -21,17 +21,21 @@ static const char *check_gm(const agg_desc *d, const rows *x, const char *what) 
     for (size_t k = 0; k < dim; k++) { z[k] = (ref_num)out[k]; norm += z[k] * z[k]; }
     value = ref_gm_value(x->row, n, dim, z);
     least = ref_gm(x->row, n, dim, NULL, &bound);
-    slack = (ref_num)n * (ref_num)EPS * ref_sqrt(norm) + (ref_num)(n * dim) * (ref_num)REAL_TINY; /* out is rounded once */
+    /* out is rounded once */
+    slack = (ref_num)n * (ref_num)EPS * ref_sqrt(norm) + (ref_num)(n * dim) * (ref_num)REAL_TINY;
     gap = bound > 0 ? (double)((value - bound - slack) / bound) : value > slack ? (double)INFINITY : 0;
     own = bound > 0 ? (double)((least - bound) / bound) : 0;
     if (gap > worst_gap) worst_gap = gap;
     if (own > worst_reference) worst_reference = own;
     if (s == AGG_INEXACT && sizeof(agg_real) > sizeof(float) && slack > (ref_num)goal * bound && gap <= 0)
-        bad = NULL; /* denormal doubles: no double is closer to the median than out, and no proof in doubles can be had */
-    else if (s != AGG_OK) bad = WHY("%s n %zu dim %zu: status %d (%s), gap %g", what, n, dim, (int)s, agg_status_text(s), rep.gap);
+        /* denormal doubles: no double is closer to the median than out, and no proof in doubles can be had */
+        bad = NULL;
+    else if (s != AGG_OK)
+        bad = WHY("%s n %zu dim %zu: status %d (%s), gap %g", what, n, dim, (int)s, agg_status_text(s), rep.gap);
     else if (!(rep.gap >= 0 && rep.gap <= goal)) bad = WHY("%s n %zu dim %zu: reported gap %g", what, n, dim, rep.gap);
     else if (gap > goal + own) bad = WHY("%s n %zu dim %zu: true gap %g", what, n, dim, gap);
-    else if (gap > rep.gap + 1e-12 + own) bad = WHY("%s n %zu dim %zu: true gap %g, reported %g", what, n, dim, gap, rep.gap);
+    else if (gap > rep.gap + 1e-12 + own)
+        bad = WHY("%s n %zu dim %zu: true gap %g, reported %g", what, n, dim, gap, rep.gap);
     free(out); free(z);
     report_free(&rep);
     return bad;
@@ -93,8 +97,10 @@ TEST optimum_at_a_row(void) {
 TEST optimum_barely_at_a_row(void) {
     rng r = rng_make(310);
     for (size_t t = 0; t < rounds(60); t++) {
-        rows x = rows_new(3, 2); /* at 0: unit vectors to the other two, at an angle of 120 degrees plus or minus a little */
-        const double a = 2.0943951023931953 + (t % 3 == 0 ? 0 : t % 3 == 1 ? 1e-4 : -1e-4) * rng_unit(&r), s = 1 + 9 * rng_unit(&r);
+        /* at 0: unit vectors to the other two, at an angle of 120 degrees plus or minus a little */
+        rows x = rows_new(3, 2);
+        const double a = 2.0943951023931953 + (t % 3 == 0 ? 0 : t % 3 == 1 ? 1e-4 : -1e-4) * rng_unit(&r),
+                     s = 1 + 9 * rng_unit(&r);
         const char *bad;
         rows_at(&x, 1)[0] = (agg_real)s;
         rows_at(&x, 2)[0] = (agg_real)cos(a);
@@ -154,7 +160,8 @@ TEST one_and_two_rows(void) {
     ASSERT(same_numbers(out, a, 3));
     d.n = 2;
     ASSERT_EQ(AGG_OK, run(&d, two, out, NULL));
-    for (size_t k = 0; k < 3; k++) ASSERT(out[k] >= (a[k] < b[k] ? a[k] : b[k]) && out[k] <= (a[k] > b[k] ? a[k] : b[k]));
+    for (size_t k = 0; k < 3; k++)
+        ASSERT(out[k] >= (a[k] < b[k] ? a[k] : b[k]) && out[k] <= (a[k] > b[k] ? a[k] : b[k]));
     PASS();
 }
 TEST far_rows(void) { /* the guarantee must not be lost in a value that the liars' distances dominate */
@@ -172,16 +179,49 @@ TEST far_rows(void) { /* the guarantee must not be lost in a value that the liar
                     fill_rows(&x, LAY_RANDOM, &r);
                     for (size_t i = 0; i < f; i++)
                         for (size_t k = 0; k < 3; k++)
-                            rows_at(&x, (i * 2 + t) % n)[k] = (agg_real)(far[c] * (t % 2 ? shared / 4 : (rng_unit(&r) - 0.5)));
+                            rows_at(&x, (i * 2 + t) % n)[k] =
+                                (agg_real)(far[c] * (t % 2 ? shared / 4 : (rng_unit(&r) - 0.5)));
                     s = run(&d, x.row, out, NULL);
-                    if (!wrote(s) || !all_finite(out, 3)) FAILm(WHY("far %g n %zu f %zu: status %d", far[c], n, f, (int)s));
+                    if (!wrote(s) || !all_finite(out, 3))
+                        FAILm(WHY("far %g n %zu f %zu: status %d", far[c], n, f, (int)s));
                     const double ratio = (double)ref_resilience(x.row, n, 3, f, out, 4 * (ref_num)EPS);
                     if (ratio > agg_lambda(AGG_GM, n, f, 3) * (1 + 1e-5))
-                        FAILm(WHY("far %g n %zu f %zu: ratio %g over lambda %g", far[c], n, f, ratio, agg_lambda(AGG_GM, n, f, 3)));
+                        FAILm(WHY("far %g n %zu f %zu: ratio %g over lambda %g", far[c], n, f, ratio,
+                                  agg_lambda(AGG_GM, n, f, 3)));
                     const char *bad = check_plain(&x, f, "far rows");
                     if (bad) FAILm(bad);
                     rows_free(&x);
                 }
+    PASS();
+}
+TEST nothing_but_giants(void) { /* the difference of two rows is not a number of the format */
+    rng r = rng_make(650);
+    for (size_t n = 1; n <= 9; n++)
+        for (size_t dim = 1; dim <= 300; dim = dim * 3 + 1)
+            for (size_t t = 0; t < rounds(4); t++) {
+                rows x = rows_new(n, dim);
+                const char *bad;
+                for (size_t i = 0; i < n * dim; i++) x.data[i] = giant(&r);
+                bad = check_plain(&x, (n - 1) / 2, "giants");
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
+/* rows of more than a block, so far out that float's distances do not suffice for the proof */
+TEST far_long_rows(void) {
+    static const double far[] = { 1e3, 1e5, 1e6, 1e7 };
+    rng r = rng_make(660);
+    for (size_t c = 0; c < sizeof far / sizeof *far; c++)
+        for (size_t n = 3; n <= 15; n += 4) {
+            rows x = rows_new(n, 700);
+            const char *bad;
+            fill_rows(&x, LAY_RANDOM, &r);
+            for (size_t i = 0; 2 * i + 1 < n; i++) fill_normal(rows_at(&x, 2 * i + 1), 700, &r, 0, far[c]);
+            bad = check_plain(&x, n / 2, "far long rows");
+            rows_free(&x);
+            if (bad) FAILm(bad);
+        }
     PASS();
 }
 TEST long_rows(void) {
@@ -196,7 +236,8 @@ TEST long_rows(void) {
     }
     PASS();
 }
-TEST other_gaps(void) { /* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a loop */
+/* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a loop */
+TEST other_gaps(void) {
     static const double gaps[] = { 0.1, 1e-3, 1e-9 };
     rng r = rng_make(800);
     rows x = rows_new(9, 6);
@@ -217,6 +258,37 @@ TEST other_gaps(void) { /* coarse and fine goals are both kept, and a goal below
         s = run(&d, x.row, out, &rep);
         ASSERT(s == AGG_INEXACT || (s == AGG_OK && rep.gap <= 0));
         ASSERT(rep.gap < 1e-6);
+        d.gap = 100; /* the best of the rows is within a factor 2, whatever the proof says */
+        ASSERT(wrote(run(&d, x.row, out, &rep)));
+        ASSERT(rep.gap >= 0);
+        ref_num z[6], bound;
+        for (size_t k = 0; k < 6; k++) z[k] = (ref_num)out[k];
+        (void)ref_gm(x.row, 9, 6, NULL, &bound);
+        ASSERT(ref_gm_value(x.row, 9, 6, z) <= 2 * bound * (1 + (ref_num)1e-5));
+    }
+    report_free(&rep);
+    rows_free(&x);
+    PASS();
+}
+
+/* rows of very different sizes and a goal below rounding: it ends, and the gap reported is true */
+TEST unreachable_gap(void) {
+    rng r = rng_make(800);
+    rows x = rows_new(9, 6);
+    agg_real out[6];
+    agg_report rep = report_new(9);
+    for (size_t t = 0; t < rounds(20); t++) {
+        agg_desc d = agg_make_desc(AGG_GM, 9, 6, 3);
+        ref_num z[6], bound, value, norm = 0;
+        d.gap = 1e-300;
+        fill_rows(&x, LAY_MIXED, &r);
+        const agg_status s = run(&d, x.row, out, &rep);
+        ASSERT(s == AGG_INEXACT || (s == AGG_OK && rep.gap <= 0));
+        for (size_t k = 0; k < 6; k++) { z[k] = (ref_num)out[k]; norm += z[k] * z[k]; }
+        value = ref_gm_value(x.row, 9, 6, z);
+        const ref_num own = ref_gm(x.row, 9, 6, NULL, &bound) - bound, rounded = 9 * (ref_num)EPS * ref_sqrt(norm);
+        if (value - bound - own - rounded > ((ref_num)rep.gap + (ref_num)1e-12) * bound)
+            FAILm(WHY("true gap %g, reported %g", (double)(value / bound - 1), rep.gap));
     }
     report_free(&rep);
     rows_free(&x);
@@ -235,8 +307,11 @@ SUITE(geometric_median) {
     RUN_TEST(coincident);
     RUN_TEST(one_and_two_rows);
     RUN_TEST(far_rows);
+    RUN_TEST(nothing_but_giants);
+    RUN_TEST(far_long_rows);
     RUN_TEST(long_rows);
     RUN_TEST(other_gaps);
+    RUN_TEST(unreachable_gap);
 }
 
 GREATEST_MAIN_DEFS();

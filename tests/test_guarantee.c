@@ -1,5 +1,5 @@
-/* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill climbing, and by everything a
-   float can hold. The table printed at the end shows how close the attacks came. */
+/* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill climbing, and by
+   everything a float can hold. The table printed at the end shows how close the attacks came. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -26,7 +26,9 @@ static void mutate(rows *x, double step, rng *r) {
     agg_real *row = rows_at(x, i);
     switch (rng_below(r, 6)) {
     case 0:  memcpy(row, rows_at(x, other), x->dim * sizeof *row); break;
-    case 1:  for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)((double)row[k] * (1 + step * rng_normal(r))); break;
+    case 1:
+        for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)((double)row[k] * (1 + step * rng_normal(r)));
+        break;
     case 2:  row[rng_below(r, x->dim)] = rows_at(x, other)[rng_below(r, x->dim)]; break;
     default: for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)((double)row[k] + step * rng_normal(r)); break;
     }
@@ -40,7 +42,11 @@ static double climb(const agg_desc *d, rows *x, size_t steps, rng *r) {
         mutate(&trial, size, r);
         value = attack_value(d, &trial);
         if (value < 0) best = -1;
-        else if (value > best) { best = value; memcpy(x->data, trial.data, d->n * d->dim * sizeof(agg_real)); size *= 1.5; }
+        else if (value > best) {
+            best = value;
+            memcpy(x->data, trial.data, d->n * d->dim * sizeof(agg_real));
+            size *= 1.5;
+        }
         else if (size > 1e-4) size *= 0.95;
     }
     rows_free(&trial);
@@ -63,10 +69,15 @@ TEST hill_climbing(size_t which) {
                     fill_rows(&x, starts[start], &r);
                     best = climb(&d, &x, rounds(150), &r);
                     rows_free(&x);
-                    if (best < 0) FAILm(WHY("%s n %zu f %zu dim %zu: no finite answer", agg_rule_name(rule), n, f, dims[c]));
+                    if (best < 0)
+                        FAILm(WHY("%s n %zu f %zu dim %zu: no finite answer", agg_rule_name(rule), n, f, dims[c]));
                     if (best > 1 + 1e-5)
-                        FAILm(WHY("%s n %zu f %zu dim %zu: ratio %.9g over lambda %.9g", agg_rule_name(rule), n, f, dims[c], best * lambda, lambda));
-                    if (!(cell_at->lambda > 0) || best > cell_at->ratio / cell_at->lambda) { cell_at->ratio = best * lambda; cell_at->lambda = lambda; }
+                        FAILm(WHY("%s n %zu f %zu dim %zu: ratio %.9g over lambda %.9g", agg_rule_name(rule), n, f,
+                                  dims[c], best * lambda, lambda));
+                    if (!(cell_at->lambda > 0) || best > cell_at->ratio / cell_at->lambda) {
+                        cell_at->ratio = best * lambda;
+                        cell_at->lambda = lambda;
+                    }
                 }
     PASS();
 }
@@ -108,13 +119,16 @@ TEST any_lies(agg_rule rule) {
                     memcpy(honest, rows_at(&x, (at + f) % n), dim * sizeof *honest);
                     d.pivot = (at + f) % n;
                     for (size_t i = 0; i < f; i++)
-                        tell_lie(&x, (at + i) % n, (lie)(kind < LIE_COUNT ? (size_t)kind : rng_below(&r, LIE_COUNT)), &r);
+                        tell_lie(&x, (at + i) % n, (lie)(kind < LIE_COUNT ? (size_t)kind : rng_below(&r, LIE_COUNT)),
+                                 &r);
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, dim))
-                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: status %d, out[0] %g", agg_rule_name(rule), n, f, dim, scale,
+                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: status %d, out[0] %g", agg_rule_name(rule), n, f,
+                                  dim, scale,
                                   lie_name((lie)kind), (int)s, (double)out[0]));
                     if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF && !same_numbers(out, honest, dim))
-                        FAILm(WHY("%s n %zu f %zu dim %zu %s: honest rows are all %.9g, out is %.9g", agg_rule_name(rule), n, f, dim,
+                        FAILm(WHY("%s n %zu f %zu dim %zu %s: honest rows are all %.9g, out is %.9g",
+                                  agg_rule_name(rule), n, f, dim,
                                   lie_name((lie)kind), (double)honest[0], (double)out[0]));
                     /* the guarantee for the rows that can be in a sum: those dropped count as liars */
                     good = rows_new(n, dim);
@@ -122,9 +136,12 @@ TEST any_lies(agg_rule rule) {
                     for (size_t i = 0; i < n; i++) if (ref_row_ok(x.row[i], dim)) good.row[good.n++] = x.row[i];
                     dropped = n - good.n;
                     const double lambda = agg_lambda(rule, good.n, f - dropped, dim);
-                    const double ratio = lambda >= 0 ? (double)ref_resilience(good.row, good.n, dim, f - dropped, out, SLACK * (ref_num)sqrt((double)dim)) : 0;
+                    const double ratio = lambda >= 0
+                        ? (double)ref_resilience(good.row, good.n, dim, f - dropped, out,
+                                                 SLACK * (ref_num)sqrt((double)dim)) : 0;
                     if (lambda >= 0 && f > dropped && !(ratio <= lambda * (1 + 1e-5)))
-                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: ratio %g over lambda %g", agg_rule_name(rule), n, f, dim, scale,
+                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: ratio %g over lambda %g", agg_rule_name(rule), n,
+                                  f, dim, scale,
                                   lie_name((lie)kind), ratio, lambda));
                     rows_free(&good);
                     rows_free(&x);
@@ -150,14 +167,18 @@ TEST any_lies_after(agg_pre pre) {
                     d.rng = rng_for_library(&r);
                     fill_honest(&x, scale, &r);
                     memcpy(honest, rows_at(&x, 0), sizeof honest);
-                    tell_lie(&x, 1 + rng_below(&r, n - 1), (lie)(kind < LIE_COUNT ? (size_t)kind : rng_below(&r, LIE_COUNT)), &r);
+                    tell_lie(&x, 1 + rng_below(&r, n - 1),
+                             (lie)(kind < LIE_COUNT ? (size_t)kind : rng_below(&r, LIE_COUNT)), &r);
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, 4))
-                        FAILm(WHY("pre %d %s n %zu scale %d %s: status %d, out[0] %g", (int)pre, agg_rule_name(rule), n, scale,
+                        FAILm(WHY("pre %d %s n %zu scale %d %s: status %d, out[0] %g", (int)pre, agg_rule_name(rule), n,
+                                  scale,
                                   lie_name((lie)kind), (int)s, (double)out[0]));
-                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF && !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING)
+                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF
+                        && !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING)
                         && !same_numbers(out, honest, 4)) /* MoNNA's pivot may share its bucket with the liar */
-                        FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g", (int)pre, agg_rule_name(rule), n,
+                        FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g", (int)pre,
+                                  agg_rule_name(rule), n,
                                   lie_name((lie)kind), (double)honest[0], (double)out[0]));
                     rows_free(&x);
                 }
@@ -194,14 +215,16 @@ TEST resilience_equals_reference(void) {
                     const double want = (double)ref_resilience(x.row, n, dim, f, out, 0);
                     ASSERT_EQ(AGG_OK, agg_resilience(x.row, n, dim, f, out, &ratio, &worst));
                     if (isinf(want) ? !isinf(ratio) : !(fabs(ratio - want) <= 1e-6 * want))
-                        FAILm(WHY("n %zu f %zu dim %zu %s: %g, reference %g", n, f, dim, layout_name((layout)lay), ratio, want));
+                        FAILm(WHY("n %zu f %zu dim %zu %s: %g, reference %g", n, f, dim, layout_name((layout)lay),
+                                  ratio, want));
                     size_t members = 0, s[9];
                     for (size_t i = 0; i < n; i++) if (worst >> i & 1) s[members++] = i;
                     ASSERT_EQ(n - f, members);
                     if (!isinf(want)) { /* the mask names a set that attains the ratio */
                         const agg_real *g[9];
                         for (size_t i = 0; i < members; i++) g[i] = x.row[s[i]];
-                        ASSERT_IN_RANGE(ratio, (double)ref_resilience(g, members, dim, 0, out, 0), 1e-6 * ratio + 1e-300);
+                        ASSERT_IN_RANGE(ratio, (double)ref_resilience(g, members, dim, 0, out, 0),
+                                        1e-6 * ratio + 1e-300);
                     }
                     rows_free(&x);
                 }
@@ -225,6 +248,10 @@ TEST resilience_errors(void) {
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(NULL, 3, 2, 1, out, &ratio, &worst));
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 2, 1, NULL, &ratio, &worst));
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 2, 1, out, NULL, &worst));
+    {
+        const agg_real odd[2] = { 0, (agg_real)NAN };
+        ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 2, 1, odd, &ratio, &worst));
+    }
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 0, 2, 0, out, &ratio, &worst));
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 0, 1, out, &ratio, &worst));
     ASSERT(agg_resilience(x.row, 65, 2, 1, out, &ratio, &worst) >= AGG_ERR_ARG);
@@ -242,14 +269,18 @@ TEST resilience_errors(void) {
 }
 
 SUITE(guarantee) {
-    for (size_t i = 0; i < TABLE; i++) { greatest_set_test_suffix(agg_rule_name(table[i])); RUN_TESTp(hill_climbing, i); }
+    for (size_t i = 0; i < TABLE; i++) {
+        greatest_set_test_suffix(agg_rule_name(table[i]));
+        RUN_TESTp(hill_climbing, i);
+    }
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         if (rule_at(i) == AGG_MEAN) continue;
         greatest_set_test_suffix(agg_rule_name(rule_at(i)));
         RUN_TESTp(any_lies, rule_at(i));
     }
     for (int p = AGG_PRE_NNM; p < AGG_PRE_COUNT; p++) {
-        greatest_set_test_suffix(p == AGG_PRE_NNM ? "NNM" : p == AGG_PRE_BUCKETING ? "bucketing" : p == AGG_PRE_CLIP ? "clip" : "ARC");
+        greatest_set_test_suffix(p == AGG_PRE_NNM ? "NNM" : p == AGG_PRE_BUCKETING ? "bucketing"
+                                 : p == AGG_PRE_CLIP ? "clip" : "ARC");
         RUN_TESTp(any_lies_after, (agg_pre)p);
     }
 }

@@ -1,4 +1,5 @@
-/* Hostile callers: every status is reached, nothing is written on an error, nothing is read or written out of bounds. */
+/* Hostile callers: every status is reached, nothing is written on an error, nothing is read or
+   written out of bounds. */
 #if defined(__unix__) || defined(__APPLE__)
 #define _POSIX_C_SOURCE 200112L
 #define HAVE_PAGES 1
@@ -20,7 +21,8 @@
 static unsigned seen[AGG_STATUS_COUNT]; /* how often each status came back */
 
 /* agg_aggregate() with a canary in out: on an error every byte of it must still be there */
-static const char *expect(const char *what, agg_status want, const agg_desc *d, const agg_real *const *x, agg_real *out, size_t dim,
+static const char *expect(const char *what, agg_status want, const agg_desc *d, const agg_real *const *x, agg_real *out,
+                          size_t dim,
                           void *scratch, size_t size) {
     agg_status s;
     if (out) memset(out, CANARY, dim * sizeof *out);
@@ -65,7 +67,8 @@ TEST null_pointers(void) {
     PASS();
 }
 TEST zero_and_huge_sizes(void) {
-    static const size_t odd[] = { 0, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4 + 1, SIZE_MAX / sizeof(agg_real), (size_t)1 << (sizeof(size_t) * 4) };
+    static const size_t odd[] = { 0, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4 + 1, SIZE_MAX / sizeof(agg_real),
+        (size_t)1 << (sizeof(size_t) * 4) };
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++)
             for (size_t a = 0; a < sizeof odd / sizeof *odd; a++)
@@ -83,7 +86,9 @@ TEST zero_and_huge_sizes(void) {
                     memset(fx.out, CANARY, sizeof fx.out);
                     s = agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, NULL);
                     seen[s]++;
-                    if (s < AGG_ERR_ARG) FAILm(WHY("%s pre %d case %d value %zu: status %d", agg_rule_name(rule_at(i)), pre, which, odd[a], (int)s));
+                    if (s < AGG_ERR_ARG)
+                        FAILm(WHY("%s pre %d case %d value %zu: status %d", agg_rule_name(rule_at(i)), pre, which,
+                                  odd[a], (int)s));
                     if (odd[a] == 0) ASSERT_EQ(AGG_ERR_ARG, s);
                     if (which == 2) ASSERT_EQ(AGG_ERR_BOUND, s);
                     for (size_t k = 0; k < sizeof fx.out; k++) ASSERT(((unsigned char *)fx.out)[k] == CANARY);
@@ -95,7 +100,8 @@ TEST zero_and_huge_sizes(void) {
     PASS();
 }
 TEST both_sizes_huge(void) { /* products that wrap around to something small */
-    static const size_t sizes[] = { (size_t)1 << (sizeof(size_t) * 4), ((size_t)1 << (sizeof(size_t) * 4)) + 1, SIZE_MAX / 3, SIZE_MAX };
+    static const size_t sizes[] = { (size_t)1 << (sizeof(size_t) * 4), ((size_t)1 << (sizeof(size_t) * 4)) + 1,
+        SIZE_MAX / 3, SIZE_MAX };
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (size_t a = 0; a < 4; a++)
             for (size_t b = 0; b < 4; b++) {
@@ -109,6 +115,16 @@ TEST both_sizes_huge(void) { /* products that wrap around to something small */
                 ASSERT(agg_scratch_size(&fx.d) == 0 || agg_scratch_size(&fx.d) > sizeof fx.scratch);
             }
     ASSERTm("AGG_ERR_SIZE was never reached", seen[AGG_ERR_SIZE] > 0);
+    PASS();
+}
+/* each piece of scratch is less than a quarter of all bytes, their sum is not */
+TEST two_pieces_that_do_not_fit_together(void) {
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
+        fresh(rule_at(i));
+        fx.d.dim = SIZE_MAX / 4 / sizeof(agg_real);
+        ASSERT_EQ((size_t)0, agg_scratch_size(&fx.d));
+        ASSERT_EQ(AGG_ERR_SIZE, agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, NULL));
+    }
     PASS();
 }
 TEST scratch_one_byte_short(void) {
@@ -160,13 +176,15 @@ TEST bounds(void) { /* f at and beyond what each rule survives */
                 const int fine = 2 * f < n && !(rule == AGG_BULYAN && n < 4 * f + 3);
                 const char *bad;
                 fill_rows(&x, LAY_RANDOM, &r);
-                bad = expect(agg_rule_name(rule), fine ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2, fx.scratch, sizeof fx.scratch);
+                bad = expect(agg_rule_name(rule), fine ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2, fx.scratch,
+                             sizeof fx.scratch);
                 if (bad) { snprintf(why() + strlen(why()), 60, " [n %zu f %zu]", n, f); FAILm(bad); }
                 ASSERT(fine == (agg_scratch_size(&d) > 0));
                 if (rule == AGG_KRUM || rule == AGG_MULTI_KRUM || rule == AGG_BULYAN) {
                     const int classic = fine && n > 2 * f + 2;
                     d.classic_krum = 1;
-                    bad = expect("classic", classic ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2, fx.scratch, sizeof fx.scratch);
+                    bad = expect("classic", classic ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2, fx.scratch,
+                                 sizeof fx.scratch);
                     if (bad) { snprintf(why() + strlen(why()), 60, " [n %zu f %zu]", n, f); FAILm(bad); }
                 }
                 rows_free(&x);
@@ -192,6 +210,31 @@ TEST too_many_bad_rows(void) {
                 for (size_t k = 0; k < N; k++) tell_lie(&fx.x, k, (lie)l, &r);
                 EXPECT(lie_name((lie)l), rule_at(i) == AGG_MONNA && fx.d.f == N ? AGG_ERR_PIVOT : AGG_ERR_ROWS);
             }
+    PASS();
+}
+TEST one_bad_row_is_all_there_is(void) { /* no pair of rows to betray it */
+    rng r = rng_make(16);
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++)
+        for (int l = 0; l < LIE_COUNT; l++) {
+            if (!lie_convicts((lie)l) || rule_at(i) == AGG_BULYAN) continue;
+            fresh(rule_at(i));
+            fx.d.n = 1;
+            fx.d.f = 0;
+            tell_lie(&fx.x, 0, (lie)l, &r);
+            EXPECT(lie_name((lie)l), AGG_ERR_ROWS);
+        }
+    PASS();
+}
+TEST the_report_tells_how_many_were_dropped(void) { /* also when they were too many */
+    agg_report rep = report_new(N);
+    rng r = rng_make(17);
+    fresh(AGG_CWTM);
+    tell_lie(&fx.x, 1, LIE_NULL, &r);
+    tell_lie(&fx.x, 2, LIE_NAN, &r);
+    tell_lie(&fx.x, 5, LIE_INF, &r);
+    ASSERT_EQ(AGG_ERR_ROWS, agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, &rep));
+    ASSERT_EQ((size_t)3, rep.dropped);
+    report_free(&rep);
     PASS();
 }
 TEST bad_pivot(void) {
@@ -245,7 +288,8 @@ TEST bad_options(void) {
         start[2] = (agg_real)NAN;
         EXPECT("a start that is not a number", AGG_ERR_ARG);
     }
-    fresh(AGG_CWTM); fx.d.pre[0] = AGG_PRE_BUCKETING; fx.d.rng = rng_for_library(&r); fx.d.bucket = 4; EXPECT("buckets too large for f", AGG_ERR_BOUND);
+    fresh(AGG_CWTM); fx.d.pre[0] = AGG_PRE_BUCKETING; fx.d.rng = rng_for_library(&r);
+    fx.d.bucket = 4;                  EXPECT("buckets too large for f", AGG_ERR_BOUND);
     fx.d.bucket = SIZE_MAX;           EXPECT("one bucket and f = 1", AGG_ERR_BOUND);
     fx.d.f = 0;                       EXPECT("one bucket and f = 0", AGG_OK);
     PASS();
@@ -280,7 +324,8 @@ TEST the_report_is_untouched_by_errors_or_sane(void) { /* a report full of rubbi
     }
     PASS();
 }
-/* exactly f bad rows of every content, with every rule and every pair of pre-steps: finite and within what honest rows say */
+/* exactly f bad rows of every content, with every rule and every pair of pre-steps: finite and
+   within what honest rows say */
 TEST every_rule_step_and_lie(void) {
     rng r = rng_make(13);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
@@ -301,11 +346,14 @@ TEST every_rule_step_and_lie(void) {
                 fill_rows(&x, LAY_RANDOM, &r);
                 tell_lie(&x, 1 + rng_below(&r, 12), (lie)l, &r);
                 s = run(&d, x.row, out, NULL);
-                if (!wrote(s)) FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1], lie_name((lie)l), (int)s));
+                if (!wrote(s))
+                    FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1],
+                              lie_name((lie)l), (int)s));
                 const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA; /* those promise less */
                 for (size_t k = 0; k < 3; k++)
                     if (!isfinite(out[k]) || (bounded && fabs((double)out[k]) > 100))
-                        FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1], lie_name((lie)l), (double)out[k]));
+                        FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1],
+                                  lie_name((lie)l), (double)out[k]));
                 rows_free(&x);
             }
     PASS();
@@ -365,10 +413,13 @@ SUITE(hostile) {
     RUN_TEST(null_pointers);
     RUN_TEST(zero_and_huge_sizes);
     RUN_TEST(both_sizes_huge);
+    RUN_TEST(two_pieces_that_do_not_fit_together);
     RUN_TEST(scratch_one_byte_short);
     RUN_TEST(scratch_at_every_address);
     RUN_TEST(bounds);
     RUN_TEST(too_many_bad_rows);
+    RUN_TEST(one_bad_row_is_all_there_is);
+    RUN_TEST(the_report_tells_how_many_were_dropped);
     RUN_TEST(bad_pivot);
     RUN_TEST(missing_random_bits);
     RUN_TEST(bad_options);

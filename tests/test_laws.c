@@ -1,4 +1,5 @@
-/* Laws every rule obeys, and the independence of the bits from job pools: order of jobs, shuffled jobs, real threads. */
+/* Laws every rule obeys, and the independence of the bits from job pools: order of jobs, shuffled
+   jobs, real threads. */
 #if defined(__unix__) || defined(__APPLE__)
 #define _POSIX_C_SOURCE 200112L
 #define HAVE_THREADS 1
@@ -35,14 +36,18 @@ TEST permutation(agg_rule rule) { /* the order of the rows does not matter, exce
         size_t perm[16];
         const agg_real *shuffled[16];
         const int lay = (int)rng_below(&r, 3);
-        /* ties even among random rows: a row and its nearest have the same Krum score if one neighbour counts, numbers on the
-           coarse grid near 100 are equally far from a median, and between two middle numbers every one is a GM */
+        /* ties even among random rows: a row and its nearest have the same Krum score if one neighbour counts, numbers
+           on the coarse grid near 100 are equally far from a median, and between two middle
+           numbers every one is a GM */
         const int ties = (rule == AGG_KRUM && n - d.f < 3) || (lay == 1 && (rule == AGG_MEAMED || rule == AGG_BULYAN))
                          || (lay == 2 && (rule == AGG_KRUM || rule == AGG_MULTI_KRUM)) || (rule == AGG_GM && dim == 1);
         if (ties || (rule == AGG_SMEA && n > 10)) { rows_free(&x); continue; }
         fill_rows(&x, lay == 0 ? LAY_RANDOM : lay == 1 ? LAY_OFFSET : LAY_MIXED, &r);
         for (size_t i = 0; i < n; i++) perm[i] = i;
-        for (size_t i = n - 1; i > 0; i--) { size_t j = rng_below(&r, i + 1), k = perm[i]; perm[i] = perm[j]; perm[j] = k; }
+        for (size_t i = n - 1; i > 0; i--) {
+            size_t j = rng_below(&r, i + 1), k = perm[i];
+            perm[i] = perm[j]; perm[j] = k;
+        }
         for (size_t i = 0; i < n; i++) { shuffled[i] = x.row[perm[i]]; }
         agg_desc e = d;
         for (size_t i = 0; i < n; i++) if (perm[i] == d.pivot) e.pivot = i;
@@ -58,7 +63,8 @@ TEST permutation(agg_rule rule) { /* the order of the rows does not matter, exce
             const double tol = rule == AGG_GM ? 3e-3 * spread : rule == AGG_CAF ? 1e-3 * spread : 8 * EPS * largest(&x);
             for (size_t k = 0; k < dim; k++)
                 if (!(fabs((double)a[k] - (double)b[k]) <= tol))
-                    FAILm(WHY("%s n %zu dim %zu: %.9g and %.9g", agg_rule_name(rule), n, dim, (double)a[k], (double)b[k]));
+                    FAILm(WHY("%s n %zu dim %zu: %.9g and %.9g", agg_rule_name(rule), n, dim, (double)a[k],
+                              (double)b[k]));
         }
         rows_free(&x);
     }
@@ -81,11 +87,13 @@ TEST translation(agg_rule rule) { /* integers moved by an integer: the same choi
         ASSERT(wrote(run(&d, x.row, a, &p)) && wrote(run(&d, y.row, b, &q)));
         for (size_t i = 0; i < n && rule != AGG_GM && rule != AGG_CAF && rule != AGG_CCLIP; i++)
             if (!(fabs(p.weight[i] - q.weight[i]) <= 1e-9))
-                FAILm(WHY("%s n %zu dim %zu: weight of row %zu %g, moved %g", agg_rule_name(rule), n, dim, i, p.weight[i], q.weight[i]));
+                FAILm(WHY("%s n %zu dim %zu: weight of row %zu %g, moved %g", agg_rule_name(rule), n, dim, i,
+                          p.weight[i], q.weight[i]));
         const double tol = rule == AGG_GM ? 5 : rule == AGG_CAF ? 1 : 16 * EPS * 4000;
         for (size_t k = 0; k < dim; k++)
             if (!(fabs((double)a[k] + (double)by[k] - (double)b[k]) <= tol))
-                FAILm(WHY("%s n %zu dim %zu: %.9g moved by %g became %.9g", agg_rule_name(rule), n, dim, (double)a[k], (double)by[k], (double)b[k]));
+                FAILm(WHY("%s n %zu dim %zu: %.9g moved by %g became %.9g", agg_rule_name(rule), n, dim, (double)a[k],
+                          (double)by[k], (double)b[k]));
         report_free(&p); report_free(&q);
         rows_free(&x); rows_free(&y);
     }
@@ -105,17 +113,22 @@ TEST scale(agg_rule rule) { /* a power of two changes exponents alone, so every 
         ASSERT(wrote(run(&d, x.row, a, NULL)) && wrote(run(&d, y.row, b, NULL)));
         for (size_t k = 0; k < dim; k++) a[k] = (agg_real)ldexp((double)a[k], power);
         if (rule == AGG_GM || rule == AGG_CAF) { /* iterations, which may stop elsewhere: within their accuracy */
-            for (size_t k = 0; k < dim; k++) ASSERT(fabs((double)a[k] - (double)b[k]) <= 3e-3 * ldexp(largest(&x), power));
-        } else if (rule == AGG_CCLIP) { /* it compares square roots of lengths, which no power of two but 4^k scales exactly */
-            for (size_t k = 0; k < dim; k++) ASSERT(fabs((double)a[k] - (double)b[k]) <= 8 * EPS * ldexp(largest(&x), power));
+            for (size_t k = 0; k < dim; k++)
+                ASSERT(fabs((double)a[k] - (double)b[k]) <= 3e-3 * ldexp(largest(&x), power));
+        /* it compares square roots of lengths, which no power of two but 4^k scales exactly */
+        } else if (rule == AGG_CCLIP) {
+            for (size_t k = 0; k < dim; k++)
+                ASSERT(fabs((double)a[k] - (double)b[k]) <= 8 * EPS * ldexp(largest(&x), power));
         } else if (!same_numbers(a, b, dim))
-            FAILm(WHY("%s n %zu dim %zu scaled by 2^%d: %.9g, not %.9g", agg_rule_name(rule), n, dim, power, (double)b[0], (double)a[0]));
+            FAILm(WHY("%s n %zu dim %zu scaled by 2^%d: %.9g, not %.9g", agg_rule_name(rule), n, dim, power,
+                      (double)b[0], (double)a[0]));
         rows_free(&x); rows_free(&y);
     }
     PASS();
 }
 TEST no_liars_is_the_mean(void) {
-    static const agg_rule some[] = { AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_MULTI_KRUM, AGG_CGE, AGG_MONNA, AGG_CAF, AGG_SMEA, AGG_MEAN };
+    static const agg_rule some[] = { AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_MULTI_KRUM, AGG_CGE, AGG_MONNA, AGG_CAF,
+        AGG_SMEA, AGG_MEAN };
     rng r = rng_make(70);
     for (size_t m = 0; m < sizeof some / sizeof *some; m++)
         for (size_t n = 1; n <= 9; n++) {
@@ -136,7 +149,8 @@ TEST no_liars_is_the_mean(void) {
 }
 /* unanimity: numbers whose sums are not exact, the largest and the least number there is */
 TEST equal_rows(agg_rule rule) {
-    const double values[] = { 0.1, -0.7, 1.0 / 3, 1e-30, 1e30, (double)REAL_MAX, -(double)REAL_MAX, (double)REAL_TINY, (double)REAL_MIN, 0 };
+    const double values[] = { 0.1, -0.7, 1.0 / 3, 1e-30, 1e30, (double)REAL_MAX, -(double)REAL_MAX, (double)REAL_TINY,
+        (double)REAL_MIN, 0 };
     for (size_t v = 0; v < sizeof values / sizeof *values; v++)
         for (size_t n = 1; n <= 13; n++)
             for (int pre = 0; pre < AGG_PRE_COUNT; pre++)
@@ -156,9 +170,11 @@ TEST equal_rows(agg_rule rule) {
                     x = rows_new(n, 5);
                     fill_number(x.data, n * 5, values[v]);
                     s = run(&d, x.row, out, NULL);
-                    const int clipped = pre == AGG_PRE_CLIP && sizeof(agg_real) == 8 && fabs(values[v]) >= DBL_MAX; /* norm > DBL_MAX */
+                    /* norm > DBL_MAX */
+                    const int clipped = pre == AGG_PRE_CLIP && sizeof(agg_real) == 8 && fabs(values[v]) >= DBL_MAX;
                     if (!clipped && (s != AGG_OK || !same_numbers(out, x.row[0], 5)))
-                        FAILm(WHY("%s n %zu f %zu pre %d: status %d, rows are %.17g, out is %.17g", agg_rule_name(rule), n, f, pre, (int)s,
+                        FAILm(WHY("%s n %zu f %zu pre %d: status %d, rows are %.17g, out is %.17g", agg_rule_name(rule),
+                                  n, f, pre, (int)s,
                                   (double)x.row[0][0], (double)out[0]));
                     rows_free(&x);
                 }
@@ -197,7 +213,10 @@ static void run_shuffled(void *self, size_t count, agg_job *job, void *arg) {
     rng *r = (rng *)self;
     size_t *order = (size_t *)need(calloc(count ? count : 1, sizeof *order));
     for (size_t i = 0; i < count; i++) order[i] = i;
-    for (size_t i = count; i-- > 1;) { size_t j = rng_below(r, i + 1), k = order[i]; order[i] = order[j]; order[j] = k; }
+    for (size_t i = count; i-- > 1;) {
+        size_t j = rng_below(r, i + 1), k = order[i];
+        order[i] = order[j]; order[j] = k;
+    }
     for (size_t i = 0; i < count; i++) job(arg, order[i]);
     free(order);
 }
@@ -242,7 +261,8 @@ static int answers_equal(const answer *a, const answer *b, size_t n, size_t dim)
         && !memcmp(a->report.suspicion, b->report.suspicion, n * sizeof(double))
         && !memcmp(&a->report.diameter, &b->report.diameter, sizeof(double))
         && !memcmp(&a->report.gap, &b->report.gap, sizeof(double))
-        && a->report.dropped == b->report.dropped && a->report.used == b->report.used && a->report.nodes == b->report.nodes;
+        && a->report.dropped == b->report.dropped && a->report.used == b->report.used
+        && a->report.nodes == b->report.nodes;
 }
 static const char *same_for_all_pools(const agg_desc *d, const rows *x) {
     static size_t two = 2, four = 4;
@@ -262,11 +282,13 @@ static const char *same_for_all_pools(const agg_desc *d, const rows *x) {
 #endif
     serial = answer_of(*d, x, none);
     if (!wrote(serial.status))
-        bad = WHY("%s n %zu f %zu dim %zu pre %d: status %d", agg_rule_name(d->rule), d->n, d->f, d->dim, (int)d->pre[0], (int)serial.status);
+        bad = WHY("%s n %zu f %zu dim %zu pre %d: status %d", agg_rule_name(d->rule), d->n, d->f, d->dim,
+                  (int)d->pre[0], (int)serial.status);
     for (size_t p = 0; p < 4 && !bad; p++) {
         answer a = answer_of(*d, x, pools[p]);
         if (!answers_equal(&serial, &a, d->n, d->dim))
-            bad = WHY("%s n %zu f %zu dim %zu pre %d: pool %zu gives other bits", agg_rule_name(d->rule), d->n, d->f, d->dim, (int)d->pre[0], p);
+            bad = WHY("%s n %zu f %zu dim %zu pre %d: pool %zu gives other bits", agg_rule_name(d->rule), d->n, d->f,
+                      d->dim, (int)d->pre[0], p);
         answer_free(&a);
     }
     answer_free(&serial);
@@ -284,7 +306,8 @@ TEST pools(agg_rule rule) {
             if (dims[c] > 1000 && pre && pre != AGG_PRE_NNM) continue;
             d.pre[0] = (agg_pre)pre;
             d.clip = sqrt((double)dims[c]);
-            if (pre == AGG_PRE_BUCKETING || (rule == AGG_BULYAN && n < 11)) d.f = rule == AGG_BULYAN && pre == AGG_PRE_BUCKETING ? 0 : d.f < 1 ? 0 : 1;
+            if (pre == AGG_PRE_BUCKETING || (rule == AGG_BULYAN && n < 11))
+                d.f = rule == AGG_BULYAN && pre == AGG_PRE_BUCKETING ? 0 : d.f < 1 ? 0 : 1;
             x = rows_new(n, dims[c]);
             fill_rows(&x, LAY_RANDOM, &r);
             if (d.f) rows_at(&x, n - 1)[dims[c] - 1] = (agg_real)NAN; /* found by whichever job has the last numbers */
@@ -293,6 +316,41 @@ TEST pools(agg_rule rule) {
             rows_free(&x);
             if (bad) FAILm(bad);
         }
+    PASS();
+}
+/* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate() that matter here. */
+static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
+    unsigned char *scratch = (unsigned char *)need(malloc(agg_scratch_size(d)));
+    aggi_arena arena = { scratch + (64 - (uintptr_t)scratch % 64) % 64, 0, 0 };
+    aggi_ctx c;
+    int status;
+    memset(&c, 0, sizeof c);
+    c.desc = d;
+    c.dim = d->dim;
+    c.slices = aggi_slices(d->n, d->dim);
+    aggi_layout(&c, &arena);
+    for (c.sent_n = 0; c.sent_n < d->n; c.sent_n++) { c.id[c.sent_n] = c.sent_n; c.sent[c.sent_n] = x[c.sent_n]; }
+    aggi_drop_bad_rows(&c);
+    status = aggi_attempt(&c);
+    memcpy(out, c.stage, d->dim * sizeof *out);
+    free(scratch);
+    return status;
+}
+TEST kernels_agree(agg_rule rule) { /* the wide versions of the inner loops and the plain ones: the same bits */
+    static const size_t dims[] = { 5, 64, 700, 5000 };
+    rng r = rng_make(65);
+    for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
+        for (int lay = 0; lay < LAYOUT_COUNT; lay++)
+            for (size_t n = 3; n <= 11; n += 4) {
+                agg_desc d = agg_make_desc(rule, n, dims[c], rule == AGG_MEAN ? 0 : n / 5);
+                rows x = rows_new(n, dims[c]);
+                agg_real *a = (agg_real *)need(calloc(2 * dims[c], sizeof *a)), *b = a + dims[c];
+                fill_rows(&x, (layout)lay, &r);
+                ASSERT_EQ((int)run(&d, x.row, a, NULL), attempt_without_avx2(&d, x.row, b));
+                ASSERTm(layout_name((layout)lay), same_bits(a, b, dims[c]));
+                free(a);
+                rows_free(&x);
+            }
     PASS();
 }
 /* the same call twice, and in dirty scratch: run() fills it with a pattern, here with another */
@@ -335,7 +393,10 @@ SUITE(laws) {
     RUN_TEST(monotone_lies);
 }
 SUITE(jobs) {
-    for (size_t i = 0; i < AGG_RULE_COUNT; i++) RUN_RULE(pools, rule_at(i));
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
+        RUN_RULE(pools, rule_at(i));
+        RUN_RULE(kernels_agree, rule_at(i));
+    }
     RUN_TEST(scratch_contents_do_not_matter);
 }
 

@@ -27,9 +27,9 @@ static const struct function {
     double      ulp32, ulp64;      /* errors allowed */
     uint64_t    hash32, hash64;
 } functions[FN_COUNT] = {
-    { "exp",       rni_expf,   rni_exp,       expl,  1.1,   1.0,   0xa71daeb1e71782feu, 0x832d58dc92e309f4u },
+    { "exp",       rni_expf,   rni_exp,       expl,  1.1,   1.0,   0xcc37cc99bacd1688u, 0x832d58dc92e309f4u },
     { "log",       rni_logf,   rni_log,       logl,  1.0,   1.0,   0xd60a20dd90ceab1fu, 0x799333ec47ab4b4eu },
-    { "tanh",      rni_tanhf,  rni_tanh,      tanhl, 1.5,   1.6,   0xed8199f02b5fd7cfu, 0xc10616e730d2b003u },
+    { "tanh",      rni_tanhf,  rni_tanh,      tanhl, 1.5,   1.6,   0x77595117e2079023u, 0xc10616e730d2b003u },
     { "sin",       rni_sinf,   rni_sin,       sinl,  0.51,  1.0,   0xcbc5490eea51c2d7u, 0xd704117fb5ce74b0u },
     { "cos",       rni_cosf,   rni_cos,       cosl,  0.51,  1.0,   0xe44324a8ffd424d5u, 0x10ca84e1cf215d22u },
     { "sqrt",      rni_sqrtf,  rni_sqrt,      sqrtl, 0.501, 0.501, 0x54090c3de2c448d6u, 0xe13a9a111310df87u },

@@ -1,5 +1,5 @@
-/* Every rule and pre-step of aggregators.h against reference.h: the same set where a rule selects, the same numbers to a
-   few units in the last place where it averages, the same report. GM has a file of its own. */
+/* Every rule and pre-step of aggregators.h against reference.h: the same set where a rule selects, the same numbers to
+   a few units in the last place where it averages, the same report. GM has a file of its own. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -84,13 +84,14 @@ static const char *check_selection(trial *t) {
     free(chosen);
     return good ? NULL : complain(t, "another set was chosen", 0, 0);
 }
-/* MeaMed, Bulyan: values equally far from the median, up to the rounding of the median to double, may have been taken one
-   for another. Is out between the least and the largest mean that this allows? */
+/* MeaMed, Bulyan: values equally far from the median, up to the rounding of the median to double, may have been taken
+   one for another. Is out between the least and the largest mean that this allows? */
 static int other_side(const trial *t, size_t k, ref_num tolerance) {
     const ref_set *s = &t->set;
     const int bulyan = t->d->rule == AGG_BULYAN;
     const size_t n = bulyan ? s->n - 2 * s->f : s->n, keep = bulyan ? n - 2 * s->f : n - s->f;
-    ref_item *items = (ref_item *)need(calloc(s->n, sizeof *items)), *tied = (ref_item *)need(calloc(s->n, sizeof *tied));
+    ref_item *items = (ref_item *)need(calloc(s->n, sizeof *items)),
+        *tied = (ref_item *)need(calloc(s->n, sizeof *tied));
     size_t *rows_in = (size_t *)need(calloc(s->n, sizeof *rows_in)), ties = 0, sure = 0;
     ref_num low = 0, high = 0, top = 0;
     if (!bulyan && t->d->rule != AGG_MEAMED) { free(items); free(tied); free(rows_in); return 0; }
@@ -106,7 +107,8 @@ static int other_side(const trial *t, size_t k, ref_num tolerance) {
     for (size_t i = 0; i < n; i++) items[i].key = ref_abs(items[i].key - median);
     ref_sort(items, n);
     const ref_num cut = items[keep - 1].key;
-    for (size_t i = 0; i < n; i++) if (ref_abs((ref_num)s->row[items[i].row][k]) > top) top = ref_abs((ref_num)s->row[items[i].row][k]);
+    for (size_t i = 0; i < n; i++)
+        if (ref_abs((ref_num)s->row[items[i].row][k]) > top) top = ref_abs((ref_num)s->row[items[i].row][k]);
     for (size_t i = 0; i < n; i++) {
         const ref_num v = (ref_num)s->row[items[i].row][k];
         if (ref_abs(items[i].key - cut) <= 4 * (ref_num)DBL_EPSILON * top) { tied[ties].key = v; tied[ties++].row = i; }
@@ -129,7 +131,8 @@ static int other_row(const trial *t) {
     for (size_t i = 0; i < s->n && items[i].key <= items[0].key * (1 + 32 * (ref_num)EPS) && !found; i++) {
         found = 1;
         for (size_t k = 0; k < s->dim; k++)
-            found = found && ref_abs((ref_num)s->row[items[i].row][k] - (ref_num)t->out[k]) <= 8 * (ref_num)EPS * t->mag[k];
+            found = found && ref_abs((ref_num)s->row[items[i].row][k] - (ref_num)t->out[k])
+                    <= 8 * (ref_num)EPS * t->mag[k];
     }
     free(d2); free(items);
     return found;
@@ -139,7 +142,8 @@ static ref_num tolerance_at(const trial *t, size_t k) {
     if (t->d->rule == AGG_CCLIP) { /* rounds add up, and the share of a row at 1e308 is a denormal number */
         tol *= 4 + (ref_num)t->d->iterations;
         if (t->lay == LAY_GIANTS && sizeof(agg_real) > sizeof(float))
-            tol += (ref_num)1e-8 * t->own + (ref_num)(t->set.n * (t->d->iterations + 3)) * (ref_num)REAL_TINY * (ref_num)REAL_MAX;
+            tol += (ref_num)1e-8 * t->own + (ref_num)(t->set.n * (t->d->iterations + 3)) * (ref_num)REAL_TINY
+                * (ref_num)REAL_MAX;
     }
     if (t->d->rule == AGG_CAF) { /* eigenvectors amplify rounding */
         for (size_t i = 0; i < t->set.n; i++)
@@ -219,7 +223,8 @@ static void widen_magnitudes(trial *t) {
         for (size_t a = 0; a < t->d->n; a++) {
             if (!(t->set.mix[i * t->d->n + a] > 0) || !(all || t->w[i] > 0)) continue;
             for (size_t k = 0; k < t->d->dim; k++) {
-                const ref_num v = (ref_num)t->d->n * ref_abs((ref_num)t->set.mix[i * t->d->n + a] * (ref_num)t->x->row[a][k]);
+                const ref_num v = (ref_num)t->d->n
+                    * ref_abs((ref_num)t->set.mix[i * t->d->n + a] * (ref_num)t->x->row[a][k]);
                 if (v > t->mag[k]) t->mag[k] = v;
             }
         }
@@ -396,8 +401,10 @@ TEST pre_steps(agg_rule rule) {
                         for (int i = 0; i < 2; i++)
                             if (d.pre[i] == AGG_PRE_BUCKETING) after.n = (after.n + d.bucket - 1) / d.bucket;
                         if (!legal(&after) || (rule == AGG_MONNA && after.n != n)) continue;
-                        if (lays[l] == LAY_GIANTS && (2 * f + 1 < n || lies)) continue; /* more giants than liars: no promise */
-                        if (rule == AGG_CGE && (p % AGG_PRE_COUNT > 2 || p / AGG_PRE_COUNT > 2)) continue; /* equal norms: ties */
+                        /* more giants than liars: no promise */
+                        if (lays[l] == LAY_GIANTS && (2 * f + 1 < n || lies)) continue;
+                        /* equal norms: ties */
+                        if (rule == AGG_CGE && (p % AGG_PRE_COUNT > 2 || p / AGG_PRE_COUNT > 2)) continue;
                         x = rows_new(n, d.dim);
                         fill_rows(&x, lays[l], &r);
                         for (size_t i = 1; lies && i <= f; i++) tell_lie(&x, n - i, i == 1 ? LIE_ONE_NAN : LIE_FAR, &r);
@@ -405,6 +412,24 @@ TEST pre_steps(agg_rule rule) {
                         rows_free(&x);
                         if (bad) FAILm(bad);
                     }
+    PASS();
+}
+TEST pre_steps_of_giants(void) { /* nothing but giants: the difference of two is not a number of the format */
+    static const agg_rule some[] = { AGG_MEAN, AGG_CWTM, AGG_CWMED };
+    rng r = rng_make(4500);
+    for (size_t m = 0; m < 3; m++)
+        for (int pre = AGG_PRE_NNM; pre < AGG_PRE_COUNT; pre++)
+            for (size_t n = 2; n <= 7; n++) {
+                agg_desc d = agg_make_desc(some[m], n, 6, 0);
+                rows x = rows_new(n, 6);
+                const char *bad;
+                d.pre[0] = (agg_pre)pre;
+                d.clip = 2;
+                for (size_t i = 0; i < n * 6; i++) x.data[i] = giant(&r);
+                bad = compare(&d, &x, LAY_GIANTS, rng_next(&r));
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
     PASS();
 }
 /* more rows: the column sorts and the distance pass have other code for them */
@@ -446,6 +471,35 @@ TEST mda_more_rows(void) {
                 }
     PASS();
 }
+/* at the least diameter only the corners of a tetrahedron are too far apart */
+TEST mda_more_liars_than_far_rows(void) {
+    static const int corner[4][3] = { { 1, 1, 1 }, { 1, -1, -1 }, { -1, 1, -1 }, { -1, -1, 1 } };
+    agg_desc d = agg_make_desc(AGG_MDA, 11, 8, 5);
+    rows x = rows_new(11, 8); /* two rows at its centre, and five in directions of their own */
+    const char *bad;
+    for (size_t i = 0; i < 4; i++) for (size_t k = 0; k < 3; k++) rows_at(&x, i)[k] = (agg_real)corner[i][k];
+    for (size_t i = 0; i < 5; i++) rows_at(&x, 6 + i)[3 + i] = (agg_real)1.75;
+    bad = compare(&d, &x, LAY_TIED, 1);
+    rows_free(&x);
+    if (bad) FAILm(bad);
+    PASS();
+}
+TEST mda_several_words(void) { /* sets of more than 64 rows; 64 and 128 fill their words to the last bit */
+    static const size_t ns[] = { 63, 64, 65, 128, 130 };
+    rng r = rng_make(6050);
+    for (size_t a = 0; a < sizeof ns / sizeof *ns; a++)
+        for (size_t f = 1; f <= 2; f++)
+            for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
+                agg_desc d = agg_make_desc(AGG_MDA, ns[a], 2, f);
+                rows x = rows_new(d.n, 2);
+                const char *bad;
+                fill_rows(&x, (layout)lay, &r);
+                bad = compare(&d, &x, (layout)lay, 1);
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
 /* the two searches of the reference agree, so that the pruned one may be trusted above */
 TEST reference_searches_agree(void) {
     rng r = rng_make(6100);
@@ -484,7 +538,8 @@ TEST suspicion_is_distance_over_median(void) {
             for (size_t j = 0; j < n; j++)
                 if (fabs(rep.suspicion[j] - (double)(ref_distance_to(x.row[j], z, 5) / ref_median(items, n)))
                     > 1e-5 * rep.suspicion[j] + 1e-6)
-                    FAILm(WHY("%s n %zu: suspicion of row %zu is %g, not %g", agg_rule_name(rule_at(i)), n, j, rep.suspicion[j],
+                    FAILm(WHY("%s n %zu: suspicion of row %zu is %g, not %g", agg_rule_name(rule_at(i)), n, j,
+                              rep.suspicion[j],
                               (double)(ref_distance_to(x.row[j], z, 5) / ref_median(items, n))));
             report_free(&rep);
             rows_free(&x);
@@ -500,7 +555,8 @@ TEST suspicion_survives_extremes(void) { /* all equal: nothing is odd; one giant
         if (rule_at(i) == AGG_MEAN) d.f = 0;
         fill_number(x.data, 21, 0.1);
         ASSERT(wrote(run(&d, x.row, out, &rep)));
-        for (size_t j = 0; j < 7; j++) ASSERTm(agg_rule_name(rule_at(i)), rep.suspicion[j] >= 0 && rep.suspicion[j] <= 1);
+        for (size_t j = 0; j < 7; j++)
+            ASSERTm(agg_rule_name(rule_at(i)), rep.suspicion[j] >= 0 && rep.suspicion[j] <= 1);
         fill_number(rows_at(&x, 3), 3, (double)REAL_MAX);
         ASSERT(wrote(run(&d, x.row, out, &rep)));
         for (size_t j = 0; j < 7; j++) ASSERTm(agg_rule_name(rule_at(i)), rep.suspicion[j] >= 0);
@@ -535,7 +591,8 @@ TEST report_arrays_are_optional(void) { /* and asking for them changes no bit of
 }
 /* out = sum w_i x_i for the rules that mix whole rows, whatever stands in front of them */
 TEST weights_reproduce_out(void) {
-    static const agg_rule mixers[] = { AGG_MDA, AGG_KRUM, AGG_MULTI_KRUM, AGG_GM, AGG_MEAN, AGG_CGE, AGG_MONNA, AGG_CAF, AGG_SMEA };
+    static const agg_rule mixers[] = { AGG_MDA, AGG_KRUM, AGG_MULTI_KRUM, AGG_GM, AGG_MEAN, AGG_CGE, AGG_MONNA, AGG_CAF,
+        AGG_SMEA };
     rng r = rng_make(7200);
     for (size_t m = 0; m < sizeof mixers / sizeof *mixers; m++)
         for (int p = 0; p < AGG_PRE_COUNT * AGG_PRE_COUNT; p++) {
@@ -554,7 +611,8 @@ TEST weights_reproduce_out(void) {
             ref_mix(x.row, 9, 6, rep.weight, 1, mixed, mag);
             for (size_t k = 0; k < 6; k++)
                 if (ref_abs(mixed[k] - (ref_num)out[k]) > 16 * (ref_num)EPS * (mag[k] + 1))
-                    FAILm(WHY("%s pre %d %d: out %g, weights give %g", agg_rule_name(d.rule), (int)d.pre[0], (int)d.pre[1],
+                    FAILm(WHY("%s pre %d %d: out %g, weights give %g", agg_rule_name(d.rule), (int)d.pre[0],
+                              (int)d.pre[1],
                               (double)out[k], (double)mixed[k]));
             report_free(&rep);
             rows_free(&x);
@@ -612,8 +670,10 @@ TEST mda_out_of_budget(void) {
         if (s == AGG_OK) ASSERT(rep.diameter <= (double)least * (1 + 4 * EPS));
         if (!(rep.diameter <= 2 * (double)least * (1 + 4 * EPS)))
             FAILm(WHY("n %zu f %zu: diameter %g, least %g", n, f, rep.diameter, (double)least));
-        const ref_num ratio = ref_resilience(x.row, n, 2, f, out, 4 * (ref_num)EPS), limit = 3 * (ref_num)f / (ref_num)(n - f);
-        if (ratio > limit * (1 + (ref_num)1e-5)) FAILm(WHY("n %zu f %zu: ratio %g over 3f/(n-f) = %g", n, f, (double)ratio, (double)limit));
+        const ref_num ratio = ref_resilience(x.row, n, 2, f, out, 4 * (ref_num)EPS),
+                      limit = 3 * (ref_num)f / (ref_num)(n - f);
+        if (ratio > limit * (1 + (ref_num)1e-5))
+            FAILm(WHY("n %zu f %zu: ratio %g over 3f/(n-f) = %g", n, f, (double)ratio, (double)limit));
         size_t used = 0;
         double sum = 0;
         for (size_t i = 0; i < n; i++) { used += rep.weight[i] > 0; sum += rep.weight[i]; }
@@ -624,6 +684,42 @@ TEST mda_out_of_budget(void) {
         rows_free(&x);
     }
     ASSERTm("budget = 1 never ran out: the rows are not hard", inexact > 0);
+    PASS();
+}
+/* while a diameter is sought, or, it being known, while the first such set is */
+TEST mda_budget_may_end_anywhere(void) {
+    rng r = rng_make(8050);
+    size_t known = 0;
+    for (size_t t = 0; t < rounds(40); t++) {
+        const size_t n = 11 + t % 4, f = 5;
+        agg_desc d = agg_make_desc(AGG_MDA, n, 2, f);
+        rows x = rows_new(n, 2);
+        agg_real out[2];
+        agg_report full = report_new(n), rep = report_new(n);
+        fill_rows(&x, t % 2 ? LAY_TIED : LAY_RANDOM, &r);
+        ASSERT_EQ(AGG_OK, run(&d, x.row, out, &full));
+        for (d.budget = 1; d.budget < full.nodes; d.budget++) {
+            ASSERT_EQ(AGG_INEXACT, run(&d, x.row, out, &rep));
+            ASSERT_EQ(d.budget, rep.nodes);
+            ASSERT_EQ(n - f, rep.used);
+            ASSERT(rep.diameter >= full.diameter && rep.diameter <= 2 * full.diameter * (1 + 4 * EPS));
+            known += rep.diameter <= full.diameter;
+        }
+        report_free(&full); report_free(&rep);
+        rows_free(&x);
+    }
+    ASSERTm("no budget ended after the least diameter was found", known > 0);
+    PASS();
+}
+TEST budget_by_default(void) { /* 2^26 / (n ceil(n/64)), within 1000 .. 100000 */
+    static const struct { size_t n, nodes; } cases[] = { { 10, 100000 }, { 500, 16777 }, { 2048, 1024 },
+        { 5000, 1000 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        agg_desc d = agg_make_desc(AGG_MDA, cases[i].n, 1, 1);
+        ASSERT_EQ(cases[i].nodes, aggi_budget(&d));
+        d.budget = 7;
+        ASSERT_EQ((size_t)7, aggi_budget(&d));
+    }
     PASS();
 }
 TEST smea_out_of_budget(void) {
@@ -681,6 +777,9 @@ SUITE(equality) {
     RUN_TEST(cclip_options);
     RUN_TEST(reference_searches_agree);
     RUN_TEST(mda_more_rows);
+    RUN_TEST(mda_more_liars_than_far_rows);
+    RUN_TEST(mda_several_words);
+    RUN_TEST(pre_steps_of_giants);
 }
 SUITE(reports) {
     RUN_TEST(suspicion_is_distance_over_median);
@@ -689,6 +788,8 @@ SUITE(reports) {
     RUN_TEST(weights_reproduce_out);
     RUN_TEST(coordinate_weights_sum_to_one_on_ties);
     RUN_TEST(mda_out_of_budget);
+    RUN_TEST(mda_budget_may_end_anywhere);
+    RUN_TEST(budget_by_default);
     RUN_TEST(smea_out_of_budget);
     RUN_TEST(nodes_are_counted);
 }

@@ -38,7 +38,11 @@ static void setup_make(setup *s, int kind) {
     case RIDGE:   d->method.baseline = RN_BASELINE_RIDGE; d->method.causal = 1;   break;
     case ADAM:    d->server.step = RN_STEP_ADAM;                                  break;
     case BUCKETS: d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.f = 0;  break;
-    case NOISE:   d->liars = 1; d->lie.attack.kind = AGG_ATTACK_NOISE;            break;
+    case NOISE: /* a rule that lets the noise through, so that its random numbers matter */
+        d->liars = 1;
+        d->lie.attack.kind = AGG_ATTACK_NOISE;
+        d->server.agg = agg_make_desc(AGG_MEAN, N, s->p.policy.dim, 0);
+        break;
     default: break;
     }
 }

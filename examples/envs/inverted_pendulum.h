@@ -5,7 +5,7 @@
        rn_env env = inverted_pendulum_env(&pole);      // 4 observations: x, angle, dx/dt, d angle/dt; 1 action, -3 .. 3
 
    The model of MuJoCo 2.2.2 in double: a cart of 10.5 kg on a rail of +-1 m, a pole of 5 kg that leans by 0.1 degrees,
-   friction, soft stops at the rail's ends and at +-90 degrees. 25 control steps a second, each of two Runge-Kutta steps.
+   friction, soft stops at the rail's ends and at +-90 degrees. 25 control steps a second, of two Runge-Kutta steps.
    One control step is within 1e-14 of MuJoCo's. The same bits everywhere: own sin and cos, no fused multiply-add.
    Action: the cart is pushed with 100 N times it, clamped to +-3; a NaN counts as 0. Reward: 1 for every step, the last
    one too. Ends: |angle| > 0.2 or anything not finite (terminated). It never truncates: Gym's limit of 1000 steps is
@@ -15,8 +15,8 @@
 #include "../../resnharpg.h"
 #include <string.h> /* memcpy, memset */
 
-typedef struct inverted_pendulum { /* position and speed of the cart; angle from upright, positive towards +x, and spin */
-    double x, angle, v, spin;
+typedef struct inverted_pendulum {
+    double x, angle, v, spin; /* the cart's place; the pole's angle from upright, positive towards +x; their speeds */
 } inverted_pendulum;
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
@@ -33,7 +33,7 @@ typedef struct inverted_pendulum { /* position and speed of the cart; angle from
 #endif
 
 /* sin and cos to about one unit in the last place: a = k pi/2 + r with |r| <= pi/4, then the series. Adding 1.5 * 2^52
-   rounds to an integer and leaves it in the low bits. Angles beyond 1e5, which no run reaches, and NaN are taken as 0. */
+   rounds to an integer and leaves it in the low bits. Angles beyond 1e5, which no run reaches, and NaN count as 0. */
 INVERTED_PENDULUM_FN void inverted_pendulum_sincos(double a, double *s, double *c) {
     const double round = 6755399441055744.0;
     double k, r, z, z2, h, w, p, q;
