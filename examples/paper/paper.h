@@ -1,0 +1,221 @@
+/* paper.h - what the programs of examples/paper share: the options, claims, slopes with confidence, progress with the
+   time left, and results that survive an interruption. C99 and POSIX; define _POSIX_C_SOURCE 200809L first.
+
+       int quick = paper_quick(argc, argv, "usage: ...");     // --quick or nothing; --help ends the program
+       paper_claims c;
+       paper_claims_open(&c, "build/figure.md", "Figure 1");
+       paper_note(&c, "10 agents, %d lie.", 3);                // a paragraph, to the file and to the terminal
+       paper_claim(&c, score > 475, "MDA learns", "%.0f of 500", score);
+       paper_claims_close(&c);                                // 0 if every byte reached the file
+
+       paper_progress p;                                      // any thread may add
+       paper_progress_start(&p, jobs);
+       paper_progress_add(&p, 1);
+
+       paper_store s;                                         // any thread may add; what was found need not be run
+       paper_store_open(&s, "build/figure.part", "settings that must be the same");
+       if (!paper_store_find(&s, "MDA/seed 1", y, n)) { run(y, n); paper_store_add(&s, "MDA/seed 1", y, n); }
+       paper_store_close(&s, 1);                              // 1: all is done, remove the file */
+#ifndef PAPER_H
+#define PAPER_H
+#include "plot.h"
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- options and clocks ---------------------------------------------------------------------------------------- */
+PLOT_FN int paper_quick(int argc, char **argv, const char *usage) {
+    const int quick = argc == 2 && strcmp(argv[1], "--quick") == 0, help = argc == 2 && strcmp(argv[1], "--help") == 0;
+    if (argc > 1 && !quick) exit((fputs(usage, help ? stdout : stderr), help ? 0 : 2));
+    return quick;
+}
+
+PLOT_FN double paper_clock(clockid_t id) {
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+PLOT_FN double paper_wall(void) { return paper_clock(CLOCK_MONOTONIC); }
+PLOT_FN double paper_cpu(void) { return paper_clock(CLOCK_THREAD_CPUTIME_ID); } /* of the calling thread */
+
+/* ---- claims: a Markdown table, and the same on the terminal ----------------------------------------------------- */
+typedef struct paper_claims {
+    FILE  *md;
+    size_t claims, held, open;
+    int    in_table;
+} paper_claims;
+
+PLOT_FN int paper_claims_open(paper_claims *c, const char *path, const char *title) { /* 0, or -1 if it cannot */
+    memset(c, 0, sizeof *c);
+    c->md = fopen(path, "w");
+    if (!c->md) return -1;
+    fprintf(c->md, "# %s\n", title);
+    printf("\n%s\n", title);
+    return 0;
+}
+
+PLOT_FN void paper_note(paper_claims *c, const char *format, ...) {
+    char    text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(c->md, "\n%s\n", text);
+    printf("\n%s\n", text);
+    c->in_table = 0;
+}
+
+/* holds: 1 yes, 0 no, -1 the measurement does not decide it */
+PLOT_FN void paper_claim(paper_claims *c, int holds, const char *claim, const char *format, ...) {
+    char    text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!c->in_table++) fprintf(c->md, "\n| claim | measured | holds |\n|---|---|---|\n"), printf("\n");
+    fprintf(c->md, "| %s | %s | %s |\n", claim, text, holds > 0 ? "yes" : holds < 0 ? "open" : "**no**");
+    printf("  %-5s %s\n        %s\n", holds > 0 ? "holds" : holds < 0 ? "open" : "NOT", claim, text);
+    c->claims++;
+    c->held += holds > 0;
+    c->open += holds < 0;
+}
+
+PLOT_FN int paper_claims_close(paper_claims *c) {
+    const int bad = ferror(c->md);
+    if (c->claims) printf("\n%d of %d claims hold, %d are open.\n", (int)c->held, (int)c->claims, (int)c->open);
+    return fclose(c->md) != 0 || bad ? -1 : 0;
+}
+
+/* ---- slopes ----------------------------------------------------------------------------------------------------- */
+typedef struct paper_slope {
+    double value, lo, hi; /* exponent of x and its 95 % confidence interval */
+    double scale;         /* y = scale x^value */
+} paper_slope;
+
+PLOT_FN paper_slope paper_line(const double *x, const double *y, size_t n) { /* least squares of the logarithms */
+    double      mx = 0, my = 0, xx = 0, xy = 0;
+    paper_slope s;
+    for (size_t i = 0; i < n; i++) mx += log(x[i]) / (double)n, my += log(y[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
+        xy += (log(x[i]) - mx) * (log(y[i]) - my);
+    }
+    s.value = s.lo = s.hi = xy / xx;
+    s.scale = exp(my - s.value * mx);
+    return s;
+}
+
+/* The slope of the mean of k runs; value: k rows of `stride` numbers, the first n count (n <= 64). The interval is that
+   of the jackknife: each run left out once gives a pseudo-value k s - (k-1) s_without, Student's t does the rest. */
+PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, size_t n, size_t stride) {
+    double      total[64] = {0}, without[64], mean, *pseudo = (double *)malloc((k ? k : 1) * sizeof *pseudo);
+    paper_slope s;
+    for (size_t r = 0; r < k; r++)
+        for (size_t i = 0; i < n; i++) total[i] += value[r * stride + i] / (double)k;
+    s = paper_line(x, total, n);
+    if (!pseudo) exit(1);
+    for (size_t r = 0; k > 1 && r < k; r++) {
+        for (size_t i = 0; i < n; i++)
+            without[i] = (total[i] * (double)k - value[r * stride + i]) / (double)(k - 1);
+        pseudo[r] = (double)k * s.value - (double)(k - 1) * paper_line(x, without, n).value;
+    }
+    if (k > 1) plot_confidence(pseudo, k, 1, &mean, &s.lo, &s.hi);
+    free(pseudo);
+    return s;
+}
+
+/* ---- progress --------------------------------------------------------------------------------------------------- */
+typedef struct paper_progress {
+    pthread_mutex_t lock;
+    double          total, done, start, shown;
+} paper_progress;
+
+PLOT_FN void paper_progress_start(paper_progress *p, double total) {
+    pthread_mutex_init(&p->lock, NULL);
+    p->total = total, p->done = 0, p->start = p->shown = paper_wall();
+}
+
+PLOT_FN void paper_progress_add(paper_progress *p, double amount) { /* amount: share of total; a line now and then */
+    const int live = isatty(2);
+    pthread_mutex_lock(&p->lock);
+    p->done += amount;
+    const double now = paper_wall(), left = (now - p->start) * (p->total - p->done) / p->done;
+    const int    end = p->done > 0.999999 * p->total;
+    if (now - p->shown > (live ? 0.5 : 15) || (live && end)) {
+        fprintf(stderr, "%s%3.0f %%, %.0f s left %s", live ? "\r" : "", 100 * p->done / p->total, left,
+                live && !end ? " " : "\n");
+        p->shown = now;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- results that survive an interruption: lines of "key,number,number,.." --------------------------------------- */
+typedef struct paper_store {
+    pthread_mutex_t lock;
+    FILE           *out;
+    char           *text; /* what an earlier run left */
+    const char     *path;
+} paper_store;
+
+PLOT_FN void paper_row(FILE *out, const char *key, const double *v, size_t n) { /* of a CSV file: nothing is rounded */
+    fputs(key, out);
+    for (size_t i = 0; i < n; i++) fprintf(out, ",%.17g", v[i]);
+    fputc('\n', out);
+}
+
+PLOT_FN char *paper_read(const char *path) { /* a whole file; NULL if there is none */
+    FILE  *in = fopen(path, "rb");
+    char  *text = NULL;
+    size_t size = 0, got = 1;
+    while (in && got > 0) {
+        char *more = (char *)realloc(text, size + 65537);
+        if (!more) exit(1);
+        text = more;
+        got = fread(text + size, 1, 65536, in);
+        text[size += got] = 0;
+    }
+    if (in) fclose(in);
+    return text;
+}
+
+PLOT_FN int paper_store_open(paper_store *s, const char *path, const char *settings) { /* 0, or -1 if it cannot */
+    const size_t n = strlen(settings);
+    s->path = path;
+    s->text = paper_read(path);
+    if (s->text && (strncmp(s->text, settings, n) != 0 || s->text[n] != '\n')) free(s->text), s->text = NULL;
+    if (s->text && strrchr(s->text, '\n')) strrchr(s->text, '\n')[1] = 0; /* a line cut short does not count */
+    s->out = fopen(path, "w");
+    if (!s->out) return -1;
+    if (s->text) fputs(s->text, s->out);
+    else fprintf(s->out, "%s\n", settings);
+    pthread_mutex_init(&s->lock, NULL);
+    return fflush(s->out);
+}
+
+PLOT_FN int paper_store_find(const paper_store *s, const char *key, double *v, size_t n) { /* 1: v has it */
+    const size_t length = strlen(key);
+    for (const char *line = s->text; line && *line; line = strchr(line, '\n') + 1) {
+        const char *at = line + length;
+        size_t      i = 0;
+        if (strncmp(line, key, length) != 0) continue;
+        for (char *end; i < n && *at == ','; i++, at = end) v[i] = strtod(at + 1, &end);
+        if (i == n && *at == '\n') return 1;
+    }
+    return 0;
+}
+
+PLOT_FN void paper_store_add(paper_store *s, const char *key, const double *v, size_t n) {
+    pthread_mutex_lock(&s->lock);
+    paper_row(s->out, key, v, n);
+    fflush(s->out);
+    pthread_mutex_unlock(&s->lock);
+}
+
+PLOT_FN void paper_store_close(paper_store *s, int done) {
+    fclose(s->out);
+    free(s->text);
+    if (done) remove(s->path);
+}
+#endif /* PAPER_H */
