@@ -148,7 +148,7 @@ $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$
 $(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))
 
 # changes when the compiler or its flags do, so that everything is built again
-FLAGS = $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS)
+FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS)
 $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
