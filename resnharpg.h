@@ -2069,6 +2069,7 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
     g->flip_reward = d->flip_reward;
     g->random = rn_random_make(d->seed, d->rng.next ? 0 : d->stream);
     g->rng = d->rng.next ? d->rng : rn_random_rng(&g->random);
+    memset(g->hat, 0, g->policy.dim * sizeof *g->hat); /* saved with the rest, also before its first use */
     rni_base_clear(&g->base, g->method.horizon);
     *agent = g;
     return RN_OK;
