@@ -1803,7 +1803,7 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
         r = aggi_sqrt(r);
         least = aggi_gm_bound(d, pull, n, r, 1);
         if (!(sum <= least * (1 + goal)))
-            least = aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, r > (double)n - m ? 1 - ((double)n - m) / r : 0, m));
+            least = aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, 1 - ((double)n - m) / r, m)); /* r > n - m: else proven */
     }
     c->report.gap = least > 0 ? aggi_max(0, sum / least - 1) : aggi_infinity();
     return AGG_OK;
