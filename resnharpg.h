@@ -87,6 +87,7 @@
                 on past rounds, which count method.forget (0.9) less each round. Meant for obs_dim up to about 100.
                 method.whiten: Psi_t to mean 0, deviation 1 within an episode (what the authors' code does; biased).
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
+                method.no_memory: each round starts from d = 0, as in the authors' code (no recursion, much noise).
    SPECIAL      N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1, AGG_MEAN, RN_STEP_PLAIN.
    CASES        Momentum PG: method.no_hessian. REINFORCE: method.estimator. One agent alone: agents = 1, f = 0.
    LIARS        for experiments: the last desc.liars agents, or any by desc.each: RN_LIE_VECTOR (agg_attack on the
@@ -284,6 +285,7 @@ typedef struct rn_method {
     double       clip;         /* ||v|| at most clip ||d||                   0 = no clip */
     double       forget;       /* baselines: weight of the past per round    0 = 0.9 */
     double       ridge;        /* ridge baseline: times the diagonal         0 = 1e-3 */
+    int          no_memory;    /* 1 = d_{t-1} counts as 0: d = (1-eta) v + eta g */
 } rn_method;
 
 /* what becomes of an episode: B(tau, theta) u += ..., for tests and own agents; w = Psi. k, c: T numbers of scratch,
@@ -2148,13 +2150,14 @@ static rn_status rni_agent_end_episode(rn_agent *a) { /* g += g(tau, theta), or 
 static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta g */
     const size_t dim = a->policy.dim;
     const rn_real share = 1 / (rn_real)a->method.batch, eta = (rn_real)(a->has_d ? a->eta : 1), keep = 1 - eta;
+    const rn_real memory = a->method.no_memory ? 0 : 1;
     rn_real vs = share;
     size_t i;
     if (a->method.clip > 0 && a->episodes > a->method.batch) {
         const double most = a->method.clip * rni_norm(a->d, dim), size = rni_norm(a->v, dim) * (double)share;
         if (size > most) vs = (rn_real)((double)share * (most / size));
     }
-    for (i = 0; i < dim; i++) a->g[i] = keep * (a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
+    for (i = 0; i < dim; i++) a->g[i] = keep * (memory * a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
     if (!rni_all_finite(a->g, dim)) return RN_ERR_POLICY;
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
@@ -2879,7 +2882,8 @@ static uint64_t rni_agent_print(const rn_agent *a) { /* sizes and options a save
     h = rni_hash(rni_hash(h, a->policy.actions), m->horizon);
     h = rni_hash(rni_hash(h, m->batch), rni_bits(m->discount));
     h = rni_hash(rni_hash(h, (uint64_t)m->estimator), (uint64_t)m->baseline);
-    h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0), (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0));
+    h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0), (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0)
+                 + (m->no_memory ? 4 : 0));
     h = rni_hash(rni_hash(h, rni_bits(m->clip)), rni_bits(m->forget));
     return rni_hash(rni_hash(h, rni_bits(m->ridge)), a->env.state_size);
 }

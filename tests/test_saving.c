@@ -432,7 +432,7 @@ TEST foreign_states_are_refused(void) {
 }
 /* other sizes or options of the method and the step */
 TEST other_descs_are_refused(void) {
-    enum { CHANGES = 14 };
+    enum { CHANGES = 15 };
     victim_open(RIDGE);
     for (int k = 0; k < CHANGES; k++) {
         static setup s;
@@ -454,6 +454,7 @@ TEST other_descs_are_refused(void) {
         case 10: s.d.method.clip = 1;                              break;
         case 11: s.d.server.step = RN_STEP_PLAIN;                  break;
         case 12: s.d.server.radius = 9;                            break;
+        case 13: s.d.method.no_memory = 1;                         break;
         default: s.d.method.forget = 0.5;                          break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));

@@ -37,6 +37,8 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
     O(CLIP,             d->method.clip = 0.05)                                                                  \
     O(CLIP_BATCH,       d->method.clip = 0.05; d->method.batch = 2)                                             \
     O(NO_HESSIAN,       d->method.no_hessian = 1)                                                               \
+    O(NO_MEMORY,        d->method.no_memory = 1)                                                                \
+    O(NO_MEMORY_CLIP,   d->method.no_memory = 1; d->method.clip = 0.05)                                         \
     O(ETA_ONE,          d->server.eta = rn_constant(1))                                                         \
     O(ETA_ZERO,         d->server.eta = rn_constant(0))                                                         \
     O(DISCOUNT_ONE,     d->method.discount = 1)                                                                 \
@@ -304,7 +306,7 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     most = (wide)plain_method->clip * plain_norm(a->d, dim);
     if (plain_method->clip > 0 && size > most) for (size_t i = 0; i < dim; i++) v[i] *= most / size;
     for (size_t i = 0; i < dim; i++) {
-        a->d[i] = (1 - eta) * (a->d[i] + v[i]) + eta * g[i];
+        a->d[i] = (1 - eta) * ((plain_method->no_memory ? 0 : a->d[i]) + v[i]) + eta * g[i];
         a->before[i] = theta[i];
     }
     a->has_d = 1;

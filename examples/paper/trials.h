@@ -1,0 +1,182 @@
+/* trials.h - training runs for the figures of the paper: tasks with their recipes, the algorithms that are compared, and
+   a grid of runs on all cores that goes on where it was interrupted.
+
+       trial t = trial_make(&cartpole_task, &learners[0], &attacks[2], 1);   // task, algorithm, attack, seed
+       trials_run(&t, 1, "build/figure.part", "settings that must be the same");
+       for (size_t i = 0; i < t.points; i++) printf("%g %g\n", t.x[i], t.score[i]);
+       trials_free(&t, 1);
+
+   A trial's score is the mean return of ten episodes with the most likely actions, every twenty trajectories. Define
+   _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
+#ifndef TRIALS_H
+#define TRIALS_H
+#include "resnharpg.h"
+#include "paper.h"
+#include "pool.h"
+
+enum { TRIAL_EPISODES = 10, TRIAL_EVERY = 20 }; /* of an exam; trajectories per agent from one exam to the next */
+
+typedef struct learner { /* a line in a figure */
+    const char *name;
+    agg_rule    rule;
+    int         no_hessian; /* 1: v = 0, and its trajectory serves for a second gradient instead */
+    int         no_memory;  /* 1: eta = 1 */
+} learner;
+
+typedef struct recipe { /* everything else that is to be chosen: the same for all rules and attacks of a task */
+    rn_net_desc  net;
+    rn_method    method;
+    rn_schedule  gamma;
+    double       eta;
+    rn_step_kind step;
+} recipe;
+
+typedef struct task {
+    const char *name;
+    size_t      state_size;         /* bytes of one instance */
+    rn_env    (*env)(void *state);
+    recipe    (*choose)(const learner *l);
+    size_t      exam_steps;         /* an episode's length in the exam */
+    double      best;               /* the largest return there is, or that the figure shows */
+} task;
+
+typedef struct attack {
+    const char *name;
+    rn_lie      lie;
+} attack;
+
+typedef struct trial {
+    const task    *task;
+    const learner *learner;
+    const attack  *attack;
+    recipe         recipe;
+    uint64_t       seed;
+    size_t         agents, f, liars; /* 10, 3, 3 */
+    size_t         trajectories;     /* per agent, 1800 */
+    size_t         points;           /* the rest is filled in by trials_run */
+    double        *x, *score, *steps; /* trajectories per agent so far, return, environment steps of all agents */
+} trial;
+
+PLOT_FN trial trial_make(const task *k, const learner *l, const attack *a, uint64_t seed) {
+    trial t;
+    memset(&t, 0, sizeof t);
+    t.task = k, t.learner = l, t.attack = a, t.seed = seed, t.recipe = k->choose(l);
+    t.agents = 10, t.f = t.liars = 3, t.trajectories = 1800;
+    return t;
+}
+
+/* ---- one run */
+PLOT_FN size_t trial_batch(const trial *t) { return t->recipe.method.batch ? t->recipe.method.batch : 1; }
+PLOT_FN size_t trial_per_round(const trial *t) { /* trajectories an agent plays in a round */
+    return trial_batch(t) * (t->recipe.method.no_hessian ? 1 : 2);
+}
+PLOT_FN size_t trial_every(const trial *t) { /* rounds between exams */
+    const size_t n = TRIAL_EVERY / trial_per_round(t);
+    return n ? n : 1;
+}
+
+PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
+    rn_env     *envs = (rn_env *)calloc(t->agents, sizeof *envs);
+    rn_trainer *trainer = NULL;
+    if (!envs) exit(1);
+    for (size_t i = 0; i < t->agents; i++) envs[i] = t->task->env(states + i * t->task->state_size);
+    rn_trainer_desc d = rn_make_trainer_desc(t->agents, t->f, envs, rn_net_policy(net, &t->recipe.net));
+    d.method = t->recipe.method;
+    d.server.agg.rule = t->learner->rule;
+    d.server.gamma = t->recipe.gamma;
+    d.server.eta = rn_constant(t->recipe.eta);
+    d.server.step = t->recipe.step;
+    d.liars = t->liars;
+    d.lie = t->attack->lie;
+    d.seed = t->seed;
+    const rn_status s = rn_trainer_create(&trainer, &d);
+    free(envs);
+    if (s != RN_OK) exit((fprintf(stderr, "%s, %s: %s\n", t->task->name, t->learner->name, rn_status_text(s)), 1));
+    return trainer;
+}
+
+PLOT_FN double trial_exam(const trial *t, const rn_policy *p, const rn_env *env, const rn_real *theta, size_t point) {
+    rn_eval_desc d = {TRIAL_EPISODES, t->task->exam_steps, 0, 0, 0};
+    rn_eval      e = {0, 0, 0, 0};
+    const size_t size = rn_evaluate_size(env, p);
+    void        *scratch = malloc(size);
+    d.seed = 7919 * t->seed + point; /* other episodes in every exam, the same for all learners */
+    if (!scratch || rn_evaluate(&d, env, p, theta, scratch, size, &e) != RN_OK) exit(1);
+    free(scratch);
+    return e.mean;
+}
+
+PLOT_FN void trial_run(trial *t) {
+    char        *states = (char *)calloc(t->agents + 1, t->task->state_size);
+    rn_net       net;
+    rn_policy    policy;
+    rn_env       exam;
+    rn_trainer  *trainer;
+    const size_t every = trial_every(t);
+    if (!states) exit(1);
+    trainer = trial_start(t, &net, states);
+    policy = rn_net_policy(&net, &t->recipe.net);
+    exam = t->task->env(states + t->agents * t->task->state_size);
+    for (size_t p = 0; p < t->points; p++) {
+        for (size_t i = 0; p > 0 && i < every; i++) (void)rn_trainer_round(trainer); /* a refusal means: no step */
+        t->score[p] = trial_exam(t, &policy, &exam, rn_trainer_theta(trainer), p);
+        t->steps[p] = p ? (double)rn_trainer_progress(trainer)->env_steps : 0;
+    }
+    rn_trainer_destroy(trainer);
+    free(states);
+}
+
+/* ---- many */
+typedef struct trials_job {
+    trial         *trials;
+    paper_store   *store;
+    paper_progress progress;
+} trials_job;
+
+PLOT_FN void trial_key(const trial *t, char key[160]) {
+    snprintf(key, 160, "%s/%s/%s/f %d of %d/seed %d", t->task->name, t->attack->name, t->learner->name, (int)t->f,
+             (int)t->agents, (int)t->seed);
+}
+
+PLOT_FN void trials_job_run(void *arg, size_t i) {
+    trials_job *job = (trials_job *)arg;
+    trial      *t = &job->trials[i];
+    char        key[160];
+    trial_key(t, key);
+    if (!paper_store_find(job->store, key, t->score, 2 * t->points)) {
+        trial_run(t);
+        paper_store_add(job->store, key, t->score, 2 * t->points);
+    }
+    paper_progress_add(&job->progress, 1);
+}
+
+/* Runs all on all cores; a store at `path` keeps what is done if this is interrupted. Returns the seconds it took. */
+PLOT_FN double trials_run(trial *trials, size_t count, const char *path, const char *settings) {
+    const double from = paper_wall();
+    const long   cores = sysconf(_SC_NPROCESSORS_ONLN);
+    paper_store  store;
+    trials_job   job;
+    pool         workers;
+    for (size_t i = 0; i < count; i++) {
+        trial       *t = &trials[i];
+        const size_t each = trial_every(t) * trial_per_round(t);
+        t->points = t->trajectories / each + 1;
+        t->x = (double *)calloc(3 * t->points, sizeof *t->x);
+        if (!t->x) exit(1);
+        t->score = t->x + t->points, t->steps = t->score + t->points; /* score and steps are one row of the store */
+        for (size_t p = 0; p < t->points; p++) t->x[p] = (double)(p * each);
+    }
+    if (paper_store_open(&store, path, settings) != 0) exit((fprintf(stderr, "cannot write %s\n", path), 1));
+    job.trials = trials, job.store = &store;
+    paper_progress_start(&job.progress, (double)count);
+    pool_start(&workers, cores > 1 ? (int)cores : 1);
+    pool_run(&workers, count, trials_job_run, &job);
+    pool_stop(&workers);
+    paper_store_close(&store, 1);
+    return paper_wall() - from;
+}
+
+PLOT_FN void trials_free(trial *trials, size_t count) {
+    for (size_t i = 0; i < count; i++) free(trials[i].x);
+}
+#endif /* TRIALS_H */
