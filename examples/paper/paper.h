@@ -18,7 +18,7 @@
        paper_store_close(&s, 1);                              // 1: all is done, remove the file */
 #ifndef PAPER_H
 #define PAPER_H
-#include "plot.h"
+#include "../plot.h"
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>

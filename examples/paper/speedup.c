@@ -16,7 +16,7 @@
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "paper.h"
-#include "pool.h"
+#include "../pool.h"
 
 enum { S = 3, A = 2, DIM = S * A, MAX_H = 64, RULES = 6, SIZES = 7, MAX_POINTS = 16, MAX_SEEDS = 32, MAX_CELLS = 96 };
 static const double   discount = 0.5, radius = 1.0, lie_strength = 1.5, G2 = 0.5;

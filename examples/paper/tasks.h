@@ -3,8 +3,8 @@
 #ifndef TASKS_H
 #define TASKS_H
 #include "trials.h"
-#include "envs/cartpole.h"
-#include "envs/inverted_pendulum.h"
+#include "../envs/cartpole.h"
+#include "../envs/inverted_pendulum.h"
 
 enum { TASKS = 2, LEARNERS = 8, ROBUST = 6, SM = 6, PG_SM = 7 }; /* six resilient rules, the mean, vanilla PG */
 static const learner learners[LEARNERS] = {

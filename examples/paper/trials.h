@@ -10,9 +10,9 @@
    _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
 #ifndef TRIALS_H
 #define TRIALS_H
-#include "resnharpg.h"
+#include "../../resnharpg.h"
 #include "paper.h"
-#include "pool.h"
+#include "../pool.h"
 
 enum { TRIAL_EPISODES = 10, TRIAL_EVERY = 20 }; /* of an exam; trajectories per agent from one exam to the next */
 
