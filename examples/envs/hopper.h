@@ -23,51 +23,56 @@ static const planar_model hopper_model = {
     "hopper", 6, 4, 3, /* joints, capsules, pairs of them */
     0, 4, 0.002, 0, -9.81, 1, /* Runge-Kutta, physics steps a control step, seconds, gravity, largest control */
     { 0.02, 0.9, 0.95, 0.001, 0 }, { 0.02, 0.8, 0.8, 0.01, 0.001 }, /* joints' stops, contacts */
-    /* name          body   parent  kind               x  z      start  low                   high  spring damp rotor gear */
-    { { "rootx",       NULL,    -1, PLANAR_SLIDE_X,    0, 0,     0,     0,                    0,                   0, 0, 0, 0 },
-      { "rootz",       NULL,     0, PLANAR_SLIDE_Z,    0, 1.25,  1.25,  0,                    0,                   0, 0, 0, 0 },
-      { "rooty",       "torso",  1, PLANAR_HINGE,      0, 0,     0,     0,                    0,                   0, 0, 0, 0 },
-      { "thigh_joint", "thigh",  2, PLANAR_HINGE_BACK, 0, -0.2,  0,     -2.6179938779914944,  0,                   0, 1, 1, 200 },
-      { "leg_joint",   "leg",    3, PLANAR_HINGE_BACK, 0, -0.45, 0,     -2.6179938779914944,  0,                   0, 1, 1, 200 },
-      { "foot_joint",  "foot",   4, PLANAR_HINGE_BACK, 0, -0.5,  0,     -0.78539816339744828, 0.78539816339744828, 0, 1, 1, 200 } },
-    /* mass              centre         inertia               weight of the body    of the joint */
-    { { { 0,                  0, 0,      0,                    0,                    0.19092791547060126 },
-        { 0,                  0, 0,      0,                    0,                    0.063839273696324375 },
-        { 3.6651914291880923, 0, 0,      0.069245938072875005, 0.08492239638897521,  1.0585064134514302 },
-        { 4.0578905108868177, 0, -0.225, 0.093298756826921944, 0.051923310146107043, 0.9173573040079771 },
-        { 2.7813566959781637, 0, -0.25,  0.072302540173209709, 0.04959511864425975,  0.84230923171584093 },
-        { 5.3155747698739306, 0.065, 0,  0.1035230805900054,   0.066902710768218687, 0.90003814391949566 } },
-      { { 0,                  0, 0,      0, 0, 0.19841726788462213 },
-        { 0,                  0, 0,      0, 0, 0.066144058923069848 },
-        { 3.5342917352885177, 0, 0,      0.061850105367549063, 0.088187108935897318, 1.0795752825306781 },
-        { 3.9269908169872418, 0, -0.225, 0.08426667794785124, 0.053670628965037825, 0.92284994466362591 },
-        { 2.7143360527015816, 0, -0.25,  0.067044100501729084, 0.051419404591044604, 0.85015986584248282 },
-        { 5.0893800988154645, 0.065, 0,  0.090463731256444899, 0.069610351657357364, 0.9100455513700384 } } },
-    /* name         joint  from         to      radius  friction */
-    { { "torso_geom", 2,   0, -0.2,     0, 0.2,   0.05,   1 },
-      { "thigh_geom", 3,   0, -0.45,    0, 0,     0.05,   1 },
-      { "leg_geom",   4,   0, -0.5,     0, 0,     0.04,   1 },
-      { "foot_geom",  5,   0.26, 0, -0.13, 0,     0.06,   2 } },
+    /* name, body, parent, kind, x, z, start, low, high, spring, damping, rotor, gear */
+    { { "rootx",       NULL,    -1, PLANAR_SLIDE_X,    0, 0,     0,    0,                    0,                   0, 0, 0, 0 },
+      { "rootz",       NULL,    0,  PLANAR_SLIDE_Z,    0, 1.25,  1.25, 0,                    0,                   0, 0, 0, 0 },
+      { "rooty",       "torso", 1,  PLANAR_HINGE,      0, 0,     0,    0,                    0,                   0, 0, 0, 0 },
+      { "thigh_joint", "thigh", 2,  PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150),  0,                   0, 1, 1, 200 },
+      { "leg_joint",   "leg",   3,  PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150),  0,                   0, 1, 1, 200 },
+      { "foot_joint",  "foot",  4,  PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 1, 1, 200 } },
+    /* mass, centre, inertia, weight of the body, of the joint */
+    { { { 0,                  0,     0,      0,                    0,                    0.19092791547060126 },
+        { 0,                  0,     0,      0,                    0,                    0.063839273696324375 },
+        { 3.6651914291880923, 0,     0,      0.069245938072875005, 0.08492239638897521,  1.0585064134514302 },
+        { 4.0578905108868177, 0,     -0.225, 0.093298756826921944, 0.051923310146107043, 0.9173573040079771 },
+        { 2.7813566959781637, 0,     -0.25,  0.072302540173209709, 0.04959511864425975,  0.84230923171584093 },
+        { 5.3155747698739306, 0.065, 0,      0.1035230805900054,   0.066902710768218687, 0.90003814391949566 } },
+      { { 0,                  0,     0,      0,                    0,                    0.19841726788462213 },
+        { 0,                  0,     0,      0,                    0,                    0.066144058923069848 },
+        { 3.5342917352885177, 0,     0,      0.061850105367549063, 0.088187108935897318, 1.0795752825306781 },
+        { 3.9269908169872418, 0,     -0.225, 0.08426667794785124,  0.053670628965037825, 0.92284994466362591 },
+        { 2.7143360527015816, 0,     -0.25,  0.067044100501729084, 0.051419404591044604, 0.85015986584248282 },
+        { 5.0893800988154645, 0.065, 0,      0.090463731256444899, 0.069610351657357364, 0.9100455513700384 } } },
+    /* name, joint, from, to, radius, friction */
+    { { "torso_geom", 2, 0,    -0.2,  0,     0.2, 0.05, 1 },
+      { "thigh_geom", 3, 0,    -0.45, 0,     0,   0.05, 1 },
+      { "leg_geom",   4, 0,    -0.5,  0,     0,   0.04, 1 },
+      { "foot_geom",  5, 0.26, 0,     -0.13, 0,   0.06, 2 } },
     { { 0, 2 }, { 0, 3 }, { 1, 3 } }
 };
 
 PLANAR_BEGIN
+/* one physics step */
+PLANAR_TASK void hopper_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
+    planar_physics(&hopper_model, hopper_model.mass[v2 != 0], q, v, ctrl, k);
+}
 PLANAR_TASK int hopper_stands(const hopper *h) {
     int i;
     for (i = 0; i < 6; i++)
         if (!(h->v[i] < 100 && h->v[i] > -100) || (i >= 2 && !(h->q[i] < 100 && h->q[i] > -100))) return 0;
     return h->q[1] > 0.7 && h->q[2] < 0.2 && h->q[2] > -0.2;
 }
-PLANAR_TASK double hopper_reward(double x_before, double x, const double *act) {
-    return (x - x_before) / (0.002 * 4) + 1 - 1e-3 * planar_effort(act, 3);
+/* of the state after a step with `act` that began at x */
+PLANAR_TASK rn_result hopper_judge(const hopper *h, double x, const double *act, double *reward) {
+    *reward = (h->q[0] - x) / (0.002 * 4) + 1 - 1e-3 * planar_effort(act, 3);
+    return hopper_stands(h) ? RN_RUNNING : RN_TERMINATED;
 }
 PLANAR_TASK rn_result hopper_move(hopper *h, const double *act, double *reward) {
     const double x = h->q[0];
     planar_work k;
     *reward = 0;
-    if (!planar_control(&hopper_model, h->v2, h->q, h->v, act, &k)) return RN_TERMINATED;
-    *reward = hopper_reward(x, h->q[0], act);
-    return hopper_stands(h) ? RN_RUNNING : RN_TERMINATED;
+    if (!planar_control(&hopper_model, hopper_physics, h->v2, h->q, h->v, act, &k)) return RN_TERMINATED;
+    return hopper_judge(h, x, act, reward);
 }
 PLANAR_TASK void hopper_observe(const hopper *h, rn_real *obs) {
     int i;
@@ -101,8 +106,7 @@ PLANAR_TASK int hopper_load(void *self, const void *bytes) {
 PLANAR_TASK rn_env hopper_env(hopper *self) {
     rn_env e;
     memset(&e, 0, sizeof e);
-    memset(self, 0, sizeof *self);
-    planar_rest(&hopper_model, self->q, self->v);
+    self->v2 = 0;
     e.self = self;
     e.reset = hopper_reset;
     e.step = hopper_step;

@@ -29,6 +29,8 @@
 enum { PLANAR_JOINTS = 9, PLANAR_CAPSULES = 8, PLANAR_PAIRS = 3, PLANAR_ENDS = 2 * PLANAR_CAPSULES };
 #define PLANAR_LOST 1e5 /* positions (m, rad) and speeds beyond this are the end of a simulation, not physics */
 
+#define PLANAR_DEG(a) ((a) * 3.14159265358979323846 / 180)
+
 /* ---- the table of facts */
 typedef enum planar_kind {
     PLANAR_SLIDE_X, PLANAR_SLIDE_Z, /* along an axis of the frame before it */
@@ -92,7 +94,9 @@ typedef struct planar_model {
   #define PLANAR_FN static
   #define PLANAR_TASK static
 #endif
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
+#if defined(__clang__)
+  #define PLANAR_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && !defined(__TINYC__)
   #define PLANAR_UNROLL _Pragma("GCC unroll 16")
 #else
   #define PLANAR_UNROLL
@@ -772,7 +776,7 @@ PLANAR_FN void planar_guess(planar_work *k) {
     memset(k->pushing.pair, 1, sizeof k->pushing.pair);
 }
 
-/* ---- what every task needs. v2: masses[1], of MuJoCo up to 2.1.0. */
+/* ---- what every task needs */
 PLANAR_FN int planar_sane(const planar_model *m, const double *q, const double *v) {
     int i, sane = 1;
     for (i = 0; i < m->joints; i++)
@@ -797,9 +801,11 @@ PLANAR_FN double planar_effort(const double *act, int n) { /* sum of squares */
     for (i = 0; i < n; i++) sum += act[i] * act[i];
     return sum;
 }
-/* One control step. 0: an action, or its square, is not finite, or the simulation is lost; then the state is the last sane one. k keeps
-   the last evaluation, which with Runge-Kutta is that of its fourth slope. */
-PLANAR_FN int planar_control(const planar_model *m, int v2, double *q, double *v, const double *act, planar_work *k) {
+/* One control step with the task's own physics. 0: an action, or its square, is not finite, or the simulation is lost;
+   then the state is the last sane one. k keeps the last evaluation, which with Runge-Kutta is that of the fourth slope. */
+typedef void planar_engine(int v2, double *q, double *v, const double *ctrl, planar_work *k);
+PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int v2, double *q, double *v,
+                             const double *act, planar_work *k) {
     const double effort = planar_effort(act, planar_motors(m));
     double q0[PLANAR_JOINTS], v0[PLANAR_JOINTS];
     int i;
@@ -808,7 +814,7 @@ PLANAR_FN int planar_control(const planar_model *m, int v2, double *q, double *v
         v0[i] = v[i];
     }
     planar_guess(k);
-    for (i = 0; i < m->frame_skip; i++) planar_physics(m, m->mass[v2 != 0], q, v, act, k);
+    for (i = 0; i < m->frame_skip; i++) physics(v2, q, v, act, k);
     if (planar_sane(m, q, v) && effort - effort == 0) return 1;
     for (i = 0; i < m->joints; i++) {
         q[i] = q0[i];
@@ -857,10 +863,11 @@ PLANAR_END
 /* ---- to draw: the capsules of a state in the world */
 typedef struct planar_segment { double ax, az, bx, bz, radius; } planar_segment;
 PLANAR_TASK void planar_segments(const planar_model *m, const double *q, planar_segment *out) { /* m->capsules of them */
-    const double still[PLANAR_JOINTS] = { 0 };
+    const planar_frame world = { 0, 1, 0, 0, 0, 0, 0, { 0, 0, 0 }, 0, 0 };
     planar_frame frame[PLANAR_JOINTS];
     int i;
-    planar_place(m, q, still, frame);
+    for (i = 0; i < m->joints; i++)
+        frame[i] = planar_after(m->joint[i].parent < 0 ? &world : &frame[m->joint[i].parent], &m->joint[i], q[i], 0);
     for (i = 0; i < m->capsules; i++) {
         const planar_capsule *cap = &m->capsule[i];
         const planar_frame *f = &frame[cap->joint];
@@ -870,5 +877,71 @@ PLANAR_TASK void planar_segments(const planar_model *m, const double *q, planar_
         out[i].bz = f->z + f->c * cap->bz - f->s * cap->bx;
         out[i].radius = cap->radius;
     }
+}
+
+/* ---- the model as MJCF, so that MuJoCo can load what is simulated here: planar_print(stdout, &hopper_model, 0). Every
+   number has 17 digits, so that it is read back as it was. */
+PLANAR_TASK void planar_print_soft(FILE *out, const planar_soft *s, const char *suffix) {
+    fprintf(out, "solref%s=\"%.17g 1\" solimp%s=\"%.17g %.17g %.17g\" margin=\"%.17g\"", suffix, s->time, suffix, s->low,
+            s->high, s->width, s->margin);
+}
+PLANAR_TASK void planar_print_joint(FILE *out, const planar_model *m, int i) {
+    static const char *const axis[] = { "1 0 0", "0 0 1", "0 1 0", "0 -1 0" };
+    const planar_joint *j = &m->joint[i];
+    fprintf(out, "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" range=\"%.17g %.17g\" "
+            "stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n", j->name,
+            planar_is_hinge(j->kind) ? "hinge" : "slide", axis[j->kind], j->start, j->low < j->high ? "true" : "false",
+            j->low, j->high, j->stiffness, j->damping, j->armature);
+}
+/* the body that joint i, and those behind it without a body, move; then the bodies on it */
+PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const planar_mass *mass, int i) {
+    double x = m->joint[i].x, z = m->joint[i].z;
+    int first = i, j;
+    for (; !m->joint[i].body && i + 1 < m->joints; i++) {
+        x += m->joint[i + 1].x;
+        z += m->joint[i + 1].z;
+    }
+    fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n", m->joint[i].body, x, z);
+    for (j = first; j <= i; j++) planar_print_joint(out, m, j);
+    fprintf(out, "<inertial mass=\"%.17g\" pos=\"%.17g 0 %.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n", mass[i].mass,
+            mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia, mass[i].inertia); /* only the middle one matters */
+    for (j = 0; j < m->capsules; j++) {
+        const planar_capsule *c = &m->capsule[j];
+        if (c->joint == i)
+            fprintf(out, "<geom name=\"%s\" type=\"capsule\" fromto=\"%.17g 0 %.17g %.17g 0 %.17g\" size=\"%.17g\"/>\n",
+                    c->name, c->ax, c->az, c->bx, c->bz, c->radius);
+    }
+    for (j = i + 1; j < m->joints; j++)
+        if (m->joint[j].parent == i) planar_print_body(out, m, mass, j);
+    fprintf(out, "</body>\n");
+}
+PLANAR_TASK void planar_print_pair(FILE *out, const planar_model *m, const char *first, const char *second, double mu) {
+    fprintf(out, "<pair geom1=\"%s\" geom2=\"%s\" ", first, second);
+    if (mu > 0) fprintf(out, "condim=\"3\" friction=\"%.17g %.17g 0.005 0.0001 0.0001\" ", mu, mu);
+    else fprintf(out, "condim=\"1\" ");
+    planar_print_soft(out, &m->contact, "");
+    fprintf(out, "/>\n");
+}
+PLANAR_TASK void planar_print(FILE *out, const planar_model *m, int v2) {
+    int i;
+    fprintf(out, "<mujoco model=\"%s\">\n<compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n"
+            "<option integrator=\"%s\" timestep=\"%.17g\" gravity=\"%.17g 0 %.17g\" solver=\"Newton\" cone=\"pyramidal\"/>\n"
+            "<size njmax=\"500\" nconmax=\"100\"/>\n<default>\n<geom contype=\"0\" conaffinity=\"0\"/>\n<joint ",
+            m->name, m->euler ? "Euler" : "RK4", m->timestep, m->gravity_x, m->gravity_z);
+    planar_print_soft(out, &m->stop, "limit");
+    fprintf(out, "/>\n</default>\n<worldbody>\n<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
+    for (i = 0; i < m->joints; i++)
+        if (m->joint[i].parent < 0) planar_print_body(out, m, m->mass[v2 != 0], i);
+    fprintf(out, "</worldbody>\n<contact>\n");
+    for (i = 0; i < m->capsules; i++)
+        if (m->capsule[i].friction > 0) planar_print_pair(out, m, "floor", m->capsule[i].name, m->capsule[i].friction);
+    for (i = 0; i < m->pairs; i++)
+        planar_print_pair(out, m, m->capsule[m->pair[i][0]].name, m->capsule[m->pair[i][1]].name, 0);
+    fprintf(out, "</contact>\n<actuator>\n");
+    for (i = 0; i < m->joints; i++)
+        if (m->joint[i].gear != 0)
+            fprintf(out, "<motor joint=\"%s\" gear=\"%.17g\" ctrllimited=\"true\" ctrlrange=\"%.17g %.17g\"/>\n",
+                    m->joint[i].name, m->joint[i].gear, -m->ctrl, m->ctrl);
+    fprintf(out, "</actuator>\n</mujoco>\n");
 }
 #endif
