@@ -194,7 +194,7 @@ PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j
     f.v.z -= g->v.w * f.dx;
     if (planar_is_hinge(j->kind)) {
         f.v.w += planar_sign(j->kind) * v;
-        f.angle += planar_sign(j->kind) * q;
+        f.angle += planar_sign(j->kind) * (q - j->start);
         planar_sincos(f.angle, &f.s, &f.c);
     }
     return f;
