@@ -837,7 +837,7 @@ TEST bad_actions(void) {
             env.save(env.self, before);
             for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)0.5;
             act[which / 3] = bad[which % 3];
-            reward = NAN;
+            reward = (double)NAN;
             ASSERT_EQ(RN_TERMINATED, env.step(env.self, act, &draw, obs, &reward));
             ASSERT(reward == 0);
             ASSERT(all_finite(obs, env.obs_dim));
@@ -866,7 +866,7 @@ TEST impossible_states(void) {
     for (int i = 0; i < 4; i++) {
         const planar_model *m = tasks[i].model;
         for (int run = 0; run < 3000; run++) {
-            double q[N], v[N], ctrl[N], reward = NAN;
+            double q[N], v[N], ctrl[N], reward = (double)NAN;
             rn_result res;
             random_state(m, &r, 5, q, v);
             random_control(m, &r, ctrl);
@@ -884,7 +884,7 @@ TEST impossible_states(void) {
             }
         }
         for (int j = 0; j < 2 * m->joints; j++) { /* any number that is not finite terminates at once */
-            double q[N], v[N], ctrl[N] = {0}, reward = NAN;
+            double q[N], v[N], ctrl[N] = {0}, reward = (double)NAN;
             random_state(m, &r, 1, q, v);
             *(j < m->joints ? &q[j] : &v[j - m->joints]) = j % 3 ? (double)NAN : (double)INFINITY;
             ASSERT_EQ(RN_TERMINATED, tasks[i].move(q, v, ctrl, &reward));
