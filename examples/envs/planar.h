@@ -216,7 +216,8 @@ PLANAR_FN void planar_place(const planar_model *m, const double *q, const double
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const int parent = m->joint[i].parent;
-        frame[i] = planar_after(parent < 0 ? &world : &frame[parent], &m->joint[i], planar_steady(m, parent), q[i], v[i]);
+        const planar_frame *g = parent < 0 ? &world : &frame[parent];
+        frame[i] = planar_after(g, &m->joint[i], planar_steady(m, parent), q[i], v[i]);
     }
 }
 /* inertia of each body about its frame's origin, and the force that gravity and its turning make */
@@ -240,9 +241,12 @@ PLANAR_FN void planar_weigh(const planar_model *m, const planar_mass *mass, plan
         }
     }
 }
-PLANAR_FN double planar_clamp(double x, double limit) { return x > limit ? limit : x < -limit ? -limit : x == x ? x : 0; }
+PLANAR_FN double planar_clamp(double x, double limit) { /* NaN: 0 */
+    return x > limit ? limit : x < -limit ? -limit : x == x ? x : 0;
+}
 /* motors, springs and damping; ctrl holds one number for each motor */
-PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v, const double *ctrl, double *torque) {
+PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v, const double *ctrl,
+                            double *torque) {
     int i, motor = 0;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
@@ -391,7 +395,7 @@ typedef struct planar_tree {
        inertia - u u^T / (S.u + rotor),   force - u (S.force + torque) / (S.u + rotor),   about the parent's origin. */
 typedef struct planar_given { planar_twist u; double a; } planar_given; /* a joint's acceleration is a - u . t_parent */
 
-PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx, double dz) { /* about a point (dx, dz) behind */
+PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx, double dz) { /* about (dx, dz) behind */
     planar_inertia s = *i;
     s.wx = i->wx + (dz * i->xx - dx * i->xz);
     s.wz = i->wz + (dz * i->xz - dx * i->zz);
@@ -608,8 +612,8 @@ PLANAR_FN int planar_look(const planar_model *m, planar_work *k, const planar_mo
 }
 
 /* ---- the line search: the least cost between two motions. Along the way each row falls short by a linear function. */
-typedef struct planar_line { double at[3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS], to[3 * PLANAR_ENDS +
-    PLANAR_JOINTS + PLANAR_PAIRS], push[3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS]; int rows; } planar_line;
+enum { PLANAR_ROWS = 3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS };
+typedef struct planar_line { double at[PLANAR_ROWS], to[PLANAR_ROWS], push[PLANAR_ROWS]; int rows; } planar_line;
 
 PLANAR_FN void planar_line_add(planar_line *l, double at, double to, double push) {
     l->at[l->rows] = at;
@@ -646,14 +650,16 @@ PLANAR_FN double planar_least(const planar_line *l, double inertia) {
         slope = ahead;
     }
 }
-PLANAR_FN double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a, const planar_motion *b) {
+PLANAR_FN double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a,
+                               const planar_motion *b) {
     double sum = 0; /* (a - b)^T M (a - b) */
     int i;
     for (i = 0; i < m->joints; i++) {
         const planar_inertia *I = &k->inertia[i];
         const double w = a->t[i].w - b->t[i].w, x = a->t[i].x - b->t[i].x, z = a->t[i].z - b->t[i].z;
         const double q = a->a[i] - b->a[i];
-        sum += w * (I->ww * w + 2 * (I->wx * x + I->wz * z)) + I->xx * x * x + I->zz * z * z + m->joint[i].armature * q * q;
+        sum += w * (I->ww * w + 2 * (I->wx * x + I->wz * z)) + I->xx * x * x + I->zz * z * z;
+        sum += m->joint[i].armature * q * q;
     }
     return sum;
 }
@@ -664,8 +670,8 @@ PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar
     l.rows = 0;
     for (i = 0; i < m->joints; i++)
         if (planar_limited(m, i) && k->stop[i].side != 0)
-            planar_line_add(&l, k->stop[i].side * from->a[i] - k->stop[i].aim, k->stop[i].side * to->a[i] - k->stop[i].aim,
-                            k->stop[i].push);
+            planar_line_add(&l, k->stop[i].side * from->a[i] - k->stop[i].aim,
+                            k->stop[i].side * to->a[i] - k->stop[i].aim, k->stop[i].push);
     for (i = 0; i < k->contacts; i++) {
         planar_short_of(&k->contact[i], from->t, &n0, &t0);
         planar_short_of(&k->contact[i], to->t, &n1, &t1);
@@ -766,8 +772,8 @@ PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, do
 }
 
 /* ---- time. Runge-Kutta: a step forward with each of four slopes; their mean, the middle two counted twice. */
-PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q, double *v, const double *ctrl,
-                                  planar_work *k) {
+PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q, double *v,
+                                  const double *ctrl, planar_work *k) {
     const double h = m->timestep, ahead[4] = { 0.5 * h, 0.5 * h, h, 0 }, share[4] = { 1, 2, 2, 1 };
     double at[PLANAR_JOINTS], speed[PLANAR_JOINTS], dq[PLANAR_JOINTS], dv[PLANAR_JOINTS];
     int i, stage;
