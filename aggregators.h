@@ -15,7 +15,7 @@
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
    CONTENTS     options, the guarantee, rules, pre-steps, attacks, hostile input, memory, threads, determinism,
-                errors, API, code, history, licence
+                errors, API, code, changelog, licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage), AGG_ASSERT(x),
                 AGG_DOUBLE (double for float; the same in every file, a mix fails to link),
                 AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way)
@@ -95,10 +95,23 @@
 #define AGG_VERSION_MAJOR 0
 #define AGG_VERSION_MINOR 1
 #define AGG_VERSION_PATCH 0
+#include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
 #include <stdint.h> /* uint64_t */
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error "aggregators.h: -ffast-math and -ffinite-math-only remove NaN checks, and NaN is the cheapest attack"
+#elif defined(__GCC_IEC_559) && !__GCC_IEC_559
+#error "aggregators.h: -funsafe-math-optimizations and its parts round sums as the compiler likes"
+#endif
+#if defined(FLT_EVAL_METHOD)
+  #if FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 2 || (FLT_EVAL_METHOD == 1 && !defined(__GNUC__))
+    #define AGG_EXCESS_PRECISION
+  #endif
+#elif defined(__TINYC__) && defined(__i386__)
+  #define AGG_EXCESS_PRECISION
+#endif
+#ifdef AGG_EXCESS_PRECISION
+#error "aggregators.h: numbers with excess precision (the i387) round differently: use -msse2 -mfpmath=sse"
 #endif
 #ifndef AGG_API
   #if !defined(AGG_STATIC)
@@ -256,8 +269,7 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #define AGGREGATORS_IMPLEMENTED
 /* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function per rule in the order
    of RULES, 6 pre-steps, 7 the call, 8 what a host can ask, 9 attacks. aggi_ names are private. */
-#include <float.h>  /* DBL_MAX */
-#include <string.h> /* memcpy, memset */
+#include <string.h> /* memcpy, memmove, memset */
 
 /* ---- 1 configuration ------------------------------------------------------------------------------------------ */
 
@@ -270,6 +282,9 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #elif defined(__GNUC__) && !defined(__TINYC__)
   #pragma GCC push_options
   #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+  #if FLT_EVAL_METHOD == 1
+    #pragma GCC optimize("excess-precision=fast") /* s390x as ISO C: float sums in double, if one lets it */
+  #endif
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__)
   #define AGGI_INLINE   static inline __attribute__((always_inline))
@@ -287,6 +302,9 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
   #define AGGI_X86
+  #if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
+    #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+  #endif
   #if !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
     #define AGGI_AVX2 __attribute__((target("avx2"))) /* hot kernels once more, chosen at run time; no fma: same bits */
   #endif
@@ -2572,7 +2590,10 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 #endif
 #endif /* AGGREGATORS_IMPLEMENTATION */
 
-/* HISTORY  0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-steps, attacks, reports.
+/* CHANGELOG  the first number changes when your code may have to, the second when something is added or results get
+   other bits, the third when neither. Both headers have one version.
+   0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-steps, attacks, reports. Refuses to compile
+                   where arithmetic is not IEEE's (-ffast-math, -funsafe-math-optimizations, the i387).
 
    LICENCE  choose one of the two
 
