@@ -14,7 +14,7 @@
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
-   CONTENTS     options, the guarantee, rules, pre-steps, attacks, hostile input, memory, threads, determinism,
+   CONTENTS     options, the guarantee, rules, pre-steps, attacks, security, memory, threads, determinism,
                 errors, API, code, changelog, licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage), AGG_ASSERT(x),
                 AGG_DOUBLE (double for float; the same in every file, a mix fails to link),
@@ -77,17 +77,32 @@
    AGG_ATTACK_INF       +-Inf                   AGG_ATTACK_NAN    NaN
    AGG_ATTACK_ALIE      honest mean - s honest standard deviation per coordinate ("a little is enough"; s by n and f)
 
-   HOSTILE INPUT  A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n, so the
-   guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of
-   squares overflows or underflows its way into a wrong choice. What is promised is the inequality above for at
-   most f hostile rows, up to rounding; nothing is promised when more than f agents lie and their rows are finite.
+   SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
+   Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows and desc.start, nothing is
+   written but out, scratch and the report, no behaviour is undefined, and the call ends: searches stop at desc.budget,
+   iterations at desc.iterations or a fixed count. What is wrong with a call is answered by a status before anything
+   is written.
+   A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n, so the guarantee
+   holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of squares
+   overflows or underflows its way into a wrong choice. For at most f hostile rows the inequality above holds, up to
+   rounding.
+   Not promised: anything when more than f agents lie and their rows are finite. That f liars do nothing: they may move
+   the answer by lambda diameters, every time, in a direction they choose. That n rows are n agents: one who sends
+   under several names has several votes. That suspicion proves anything. Secrecy: time depends on the numbers, and
+   scratch keeps some of them. Pointers and lengths are yours: C cannot check them.
 
    MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row, scratch or desc.start.
-   THREADS      no globals: call from any thread. Calls at the same time may share desc and rows, never out, scratch or
-                report. desc.jobs spreads one call over your own threads; rng is only called from the calling thread.
-   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits of
-                out do not depend on the number of threads, the optimisation level or the instruction set (clang's
-                -ffp-contract=fast is the exception: no source can turn it off).
+   THREADS      (tests: as for SECURITY) There are no variables, only constants: any function may run on any thread, on
+                many at once. Calls at the same time may share desc, desc.start and rows, which are only read, never
+                out, scratch or report. desc.jobs spreads one call over your threads: jobs may run in any order and at
+                the same time, rng is only called from the calling thread. Neither changes a bit.
+                Not promised: anything if rows change during a call (they are read more than once), or if a pool
+                leaves a job out or does one twice.
+   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits
+                of out do not depend on threads, compiler, language, optimisation, instruction set, byte order or the
+                width of size_t (`make portability` tries them). Needed: IEEE arithmetic, round to nearest, denormals
+                kept. Other flags are refused where the compiler tells; clang does not tell of -ffp-contract=fast
+                and -funsafe-math-optimizations: do not use them.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out is untouched.
                 Nothing prints, aborts or asserts on your data. */
 #ifndef AGGREGATORS_H

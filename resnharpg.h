@@ -28,8 +28,8 @@
        }
 
    CONTENTS     options, the algorithm, tasks, policies, random numbers, agent, server, trainer, schedules, variance,
-                special cases, liars, saving, theory, hostile input, memory, threads, determinism, errors, API, code,
-                history, licence
+                special cases, liars, saving, theory, security, memory, threads, determinism, errors, API, code,
+                changelog, licence
    OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage), RN_NO_STDLIB (no malloc:
                 leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code of aggregators.h is in another of your
                 files), RN_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way),
@@ -102,24 +102,33 @@
                 J(theta_T); rn_theory_trajectories: what it needs for a target. Worst-case constants: expect
                 astronomical numbers.
 
-   HOSTILE INPUT  Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f liars are
-   survived). If the rule refuses (more than f such rows) no step is made: theta stays. A task that gives a NaN or
-   infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that gives
-   an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
+   SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
+   Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f liars are survived). If the rule
+   refuses (more than f such rows) no step is made: theta stays. theta is finite after every round. A task that gives a
+   NaN or infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that
+   gives an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
    sends nothing this round and goes on in the next. A task that never ends is cut at the horizon. Options out of
-   range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked, and env.load
-   may refuse.
+   range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked before anything
+   is changed, and env.load may refuse.
+   Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who can write the bytes
+   can choose theta. Sign them if that matters. Secrecy: the vectors tell much about the data they come from. That
+   random numbers cannot be guessed: xoshiro256** is not for cryptography. That your callbacks behave: they are
+   trusted to stay within their arrays and to return.
 
    MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must stay where it is;
                 nothing to free. Descs are copied, arrays in them too; what `self` pointers point to, rn_net included,
                 must outlive. rn_trainer_create/destroy use malloc/free once each.
-   THREADS      no globals. Different objects: any threads at once. One object: one thread at a time, const functions
-                too. With desc.jobs, agents' env, policy, rng callbacks run on your threads at the same time, but
-                never two for one agent; a policy's self is shared by all and must be read only while training (rn_net
-                is).
-   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, any optimisation level, instruction
-                set or compiler with IEEE arithmetic. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma
-                contraction.
+   THREADS      (tests: as for SECURITY) There are no variables, only constants. Different objects: any threads at once.
+                With desc.jobs, the env, policy and rng callbacks of different agents run on your threads at the same
+                time, never two for one agent; progress, schedules, aggregate and the server's rng are only called
+                from the thread that called the trainer. rn_net and rn_table are not written while in use, so that all
+                agents and trainers can share one. The number of threads changes no bit.
+                Not promised: one object on two threads at once, const functions included. A policy's self is shared
+                by all agents: yours must be read only too.
+   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, wherever a run is saved and goes on,
+                with any compiler, language, optimisation, instruction set, byte order and width of size_t that
+                aggregators.h accepts; see there. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma. The
+                tasks are yours: libm does not have the same bits everywhere.
    ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise. RN_MORE is not an error.
                 Nothing prints, aborts or asserts on your data. */
 #ifndef RESNHARPG_H
