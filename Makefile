@@ -96,14 +96,15 @@ valgrind:  ## the float tests under valgrind
 	    $(MAKE) test BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
 	else echo "skipped: valgrind is not installed"; fi
 
-BITS_FLAGS = -O0 -Os -O2 -O3,-march=native -O2,-DAGG_NO_DISPATCH,-DRN_NO_DISPATCH -O3,-march=native,-std=gnu11
-bits:  ## the same bits from every compiler, optimisation level and instruction set at hand
-	@mkdir -p $(BUILD)/bits; for cc in gcc clang; do command -v $$cc >/dev/null || { echo "skipped: no $$cc"; continue; }; \
-	for flags in $(BITS_FLAGS); do for real in float double; do \
-	    $$cc $$(echo $$flags | tr , ' ') $$([ $$real = double ] && echo -DAGG_DOUBLE) -I. -Itests tests/test_bits.c \
-	        -o $(BUILD)/bits/test -pthread -lm && $(BUILD)/bits/test >$(BUILD)/bits/log && echo "  same bits: $$cc $$flags $$real" || \
-	    { echo "  OTHER BITS: $$cc $$flags $$real"; cat $(BUILD)/bits/log; exit 1; }; \
-	done; done; done
+portability:  ## compilers, languages, machines, systems: one table, the same bits; QUICK=1 is short, ONLY=text picks rows
+	@sh tests/portability/run.sh $(BUILD)/portability "$(ONLY)"
+
+golden: $(BUILD)/tests/float/test_bits $(BUILD)/tests/double/test_bits  ## store new hashes for the test of the bits
+	@{ echo '/* Made by `make golden` for tests/test_bits.c: task, rule, a hash of theta after each round.'; \
+	   echo '   "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers. */'; \
+	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_bits print && \
+	   echo '#else'             && $(BUILD)/tests/float/test_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
+	mv $(BUILD)/golden.h tests/golden.h
 
 GCOV = gcov
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic
@@ -117,12 +118,27 @@ coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the head
 	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt resnharpg.h || \
 	    echo "(the reasons for resnharpg.h are still to be written)"
 
+PREFIX  = /usr/local
+VERSION = $(shell sed -n 's/^.define RN_VERSION_M[A-Z]* //p; s/^.define RN_VERSION_PATCH //p' resnharpg.h | paste -s -d .)
+install:  ## the headers and a pkg-config file, to DESTDIR/PREFIX
+	@mkdir -p $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/pkgconfig
+	@cp $(HEADERS) $(DESTDIR)$(PREFIX)/include
+	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: resnharpg' 'Version: $(VERSION)' 'Cflags: -I$${prefix}/include' \
+	    'Description: Byzantine-robust aggregation and federated policy gradients, two C headers' \
+	    >$(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
+
+uninstall:  ## what install put there
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,$(HEADERS)) $(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
+
+packaging:  ## install, pkg-config, CMake; a C++ program and one of two files, built as a user would
+	@sh tests/packaging/run.sh $(BUILD)/packaging
+
 clean:  ## remove build/
 	@rm -rf $(BUILD)
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1 /p' Makefile | \
-	    while read -r target what; do printf '  make %-10s %s\n' $$target "$$what"; done
+	    while read -r target what; do printf '  make %-11s %s\n' $$target "$$what"; done
 
 # ---- what the targets above are made of
 
@@ -168,5 +184,5 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: all demo picture figure1 attacks table1 speedup test bench mujoco strict asan valgrind bits coverage clean help build-tests run-programs run-tests always
+.PHONY: $(shell sed -n 's/^\([a-z0-9]*\):.*\#\# .*/\1/p' Makefile) build-tests run-programs run-tests always
 .SECONDARY:

@@ -14,8 +14,8 @@
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
-   CONTENTS     options, the guarantee, rules, pre-steps, attacks, hostile input, memory, threads, determinism,
-                errors, API, code, history, licence
+   CONTENTS     options, the guarantee, rules, pre-steps, attacks, security, memory, threads, determinism,
+                errors, API, code, changelog, licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage), AGG_ASSERT(x),
                 AGG_DOUBLE (double for float; the same in every file, a mix fails to link),
                 AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way)
@@ -77,17 +77,32 @@
    AGG_ATTACK_INF       +-Inf                   AGG_ATTACK_NAN    NaN
    AGG_ATTACK_ALIE      honest mean - s honest standard deviation per coordinate ("a little is enough"; s by n and f)
 
-   HOSTILE INPUT  A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n, so the
-   guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of
-   squares overflows or underflows its way into a wrong choice. What is promised is the inequality above for at
-   most f hostile rows, up to rounding; nothing is promised when more than f agents lie and their rows are finite.
+   SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
+   Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows and desc.start, nothing is
+   written but out, scratch and the report, no behaviour is undefined, and the call ends: searches stop at desc.budget,
+   iterations at desc.iterations or a fixed count. What is wrong with a call is answered by a status before anything
+   is written.
+   A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n, so the guarantee
+   holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of squares
+   overflows or underflows its way into a wrong choice. For at most f hostile rows the inequality above holds, up to
+   rounding.
+   Not promised: anything when more than f agents lie and their rows are finite. That f liars do nothing: they may move
+   the answer by lambda diameters, every time, in a direction they choose. That n rows are n agents: one who sends
+   under several names has several votes. That suspicion proves anything. Secrecy: time depends on the numbers, and
+   scratch keeps some of them. Pointers and lengths are yours: C cannot check them.
 
    MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row, scratch or desc.start.
-   THREADS      no globals: call from any thread. Calls at the same time may share desc and rows, never out, scratch or
-                report. desc.jobs spreads one call over your own threads; rng is only called from the calling thread.
-   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits of
-                out do not depend on the number of threads, the optimisation level or the instruction set (clang's
-                -ffp-contract=fast is the exception: no source can turn it off).
+   THREADS      (tests: as for SECURITY) There are no variables, only constants: any function may run on any thread, on
+                many at once. Calls at the same time may share desc, desc.start and rows, which are only read, never
+                out, scratch or report. desc.jobs spreads one call over your threads: jobs may run in any order and at
+                the same time, rng is only called from the calling thread. Neither changes a bit.
+                Not promised: anything if rows change during a call (they are read more than once), or if a pool
+                leaves a job out or does one twice.
+   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits
+                of out do not depend on threads, compiler, language, optimisation, instruction set, byte order or the
+                width of size_t (`make portability` tries them). Needed: IEEE arithmetic, round to nearest, denormals
+                kept. Other flags are refused where the compiler tells; clang does not tell of -ffp-contract=fast
+                and -funsafe-math-optimizations: do not use them.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out is untouched.
                 Nothing prints, aborts or asserts on your data. */
 #ifndef AGGREGATORS_H
@@ -95,10 +110,23 @@
 #define AGG_VERSION_MAJOR 0
 #define AGG_VERSION_MINOR 1
 #define AGG_VERSION_PATCH 0
+#include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
 #include <stdint.h> /* uint64_t */
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error "aggregators.h: -ffast-math and -ffinite-math-only remove NaN checks, and NaN is the cheapest attack"
+#elif defined(__GCC_IEC_559) && !__GCC_IEC_559
+#error "aggregators.h: -funsafe-math-optimizations and its parts round sums as the compiler likes"
+#endif
+#if defined(FLT_EVAL_METHOD)
+  #if FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 2 || (FLT_EVAL_METHOD == 1 && !defined(__GNUC__))
+    #define AGG_EXCESS_PRECISION
+  #endif
+#elif defined(__TINYC__) && defined(__i386__)
+  #define AGG_EXCESS_PRECISION
+#endif
+#ifdef AGG_EXCESS_PRECISION
+#error "aggregators.h: numbers with excess precision (the i387) round differently: use -msse2 -mfpmath=sse"
 #endif
 #ifndef AGG_API
   #if !defined(AGG_STATIC)
@@ -256,8 +284,7 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #define AGGREGATORS_IMPLEMENTED
 /* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function per rule in the order
    of RULES, 6 pre-steps, 7 the call, 8 what a host can ask, 9 attacks. aggi_ names are private. */
-#include <float.h>  /* DBL_MAX */
-#include <string.h> /* memcpy, memset */
+#include <string.h> /* memcpy, memmove, memset */
 
 /* ---- 1 configuration ------------------------------------------------------------------------------------------ */
 
@@ -270,6 +297,9 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #elif defined(__GNUC__) && !defined(__TINYC__)
   #pragma GCC push_options
   #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+  #if FLT_EVAL_METHOD == 1
+    #pragma GCC optimize("excess-precision=fast") /* s390x as ISO C: float sums in double, if one lets it */
+  #endif
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__)
   #define AGGI_INLINE   static inline __attribute__((always_inline))
@@ -287,6 +317,9 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
   #define AGGI_X86
+  #if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
+    #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+  #endif
   #if !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
     #define AGGI_AVX2 __attribute__((target("avx2"))) /* hot kernels once more, chosen at run time; no fma: same bits */
   #endif
@@ -2572,7 +2605,10 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 #endif
 #endif /* AGGREGATORS_IMPLEMENTATION */
 
-/* HISTORY  0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-steps, attacks, reports.
+/* CHANGELOG  the first number changes when your code may have to, the second when something is added or results get
+   other bits, the third when neither. Both headers have one version.
+   0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-steps, attacks, reports. Refuses to compile
+                   where arithmetic is not IEEE's (-ffast-math, -funsafe-math-optimizations, the i387).
 
    LICENCE  choose one of the two
 

@@ -28,8 +28,8 @@
        }
 
    CONTENTS     options, the algorithm, tasks, policies, random numbers, agent, server, trainer, schedules, variance,
-                special cases, liars, saving, theory, hostile input, memory, threads, determinism, errors, API, code,
-                history, licence
+                special cases, liars, saving, theory, security, memory, threads, determinism, errors, API, code,
+                changelog, licence
    OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage), RN_NO_STDLIB (no malloc:
                 leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code of aggregators.h is in another of your
                 files), RN_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way),
@@ -103,24 +103,33 @@
                 J(theta_T); rn_theory_trajectories: what it needs for a target. Worst-case constants: expect
                 astronomical numbers.
 
-   HOSTILE INPUT  Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f liars are
-   survived). If the rule refuses (more than f such rows) no step is made: theta stays. A task that gives a NaN or
-   infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that gives
-   an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
+   SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
+   Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f liars are survived). If the rule
+   refuses (more than f such rows) no step is made: theta stays. theta is finite after every round. A task that gives a
+   NaN or infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that
+   gives an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
    sends nothing this round and goes on in the next. A task that never ends is cut at the horizon. Options out of
-   range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked, and env.load
-   may refuse.
+   range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked before anything
+   is changed, and env.load may refuse.
+   Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who can write the bytes
+   can choose theta. Sign them if that matters. Secrecy: the vectors tell much about the data they come from. That
+   random numbers cannot be guessed: xoshiro256** is not for cryptography. That your callbacks behave: they are
+   trusted to stay within their arrays and to return.
 
    MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must stay where it is;
                 nothing to free. Descs are copied, arrays in them too; what `self` pointers point to, rn_net included,
                 must outlive. rn_trainer_create/destroy use malloc/free once each.
-   THREADS      no globals. Different objects: any threads at once. One object: one thread at a time, const functions
-                too. With desc.jobs, agents' env, policy, rng callbacks run on your threads at the same time, but
-                never two for one agent; a policy's self is shared by all and must be read only while training (rn_net
-                is).
-   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, any optimisation level, instruction
-                set or compiler with IEEE arithmetic. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma
-                contraction.
+   THREADS      (tests: as for SECURITY) There are no variables, only constants. Different objects: any threads at once.
+                With desc.jobs, the env, policy and rng callbacks of different agents run on your threads at the same
+                time, never two for one agent; progress, schedules, aggregate and the server's rng are only called
+                from the thread that called the trainer. rn_net and rn_table are not written while in use, so that all
+                agents and trainers can share one. The number of threads changes no bit.
+                Not promised: one object on two threads at once, const functions included. A policy's self is shared
+                by all agents: yours must be read only too.
+   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, wherever a run is saved and goes on,
+                with any compiler, language, optimisation, instruction set, byte order and width of size_t that
+                aggregators.h accepts; see there. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma. The
+                tasks are yours: libm does not have the same bits everywhere.
    ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise. RN_MORE is not an error.
                 Nothing prints, aborts or asserts on your data. */
 #ifndef RESNHARPG_H
@@ -490,11 +499,19 @@ RN_API double       rn_theory_trajectories(const rn_theory *p, double eps); /* p
 #elif defined(__GNUC__) && !defined(__TINYC__)
   #pragma GCC push_options
   #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+  #if FLT_EVAL_METHOD == 1
+    #pragma GCC optimize("excess-precision=fast") /* see aggregators.h */
+  #endif
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(RN_NO_DISPATCH)
+  #define RN_NO_DISPATCH /* see aggregators.h */
 #endif
 #if !defined(RN_NO_DISPATCH) && defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__)
   #define RNI_AVX2 __builtin_cpu_supports("avx2")
+  #define RNI_FOR_AVX2 __attribute__((target("avx2")))
 #endif
-#if defined(__SSE2__)
+#if defined(__SSE2__) && __STDC_HOSTED__ /* gcc's emmintrin.h includes stdlib.h */
+  #define RNI_SSE2
   #include <emmintrin.h>
 #endif
 #if defined(__GNUC__)
@@ -812,7 +829,7 @@ RNI_INLINE double rni_sqrt_soft(double x) {
     y = rni_pick(rni_top(rni_bits(x)), rni_float(RNI_NAN), y);
     return rni_pick(rni_top((rni_bits(x) & ~RNI_MSB) - 1u), x, y);
 }
-#if defined(__SSE2__)  /* the instruction rounds correctly too: same bits, sooner. sqrt() itself may call libm. */
+#if defined(RNI_SSE2)  /* the instruction rounds correctly too: same bits, sooner. sqrt() itself may call libm. */
 RNI_INLINE double rni_sqrt(double x) { const __m128d v = _mm_set_sd(x); return _mm_cvtsd_f64(_mm_sqrt_sd(v, v)); }
 #else
 RNI_INLINE double rni_sqrt(double x) { return rni_sqrt_soft(x); }
@@ -846,7 +863,7 @@ RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
   #define RNI_V_DEFINE(fn)                                                                 \
     RNI_V_BODY(fn)                                                                         \
     RNI_V_BASE(fn)                                                                         \
-    RNI_UNUSED __attribute__((target("avx2")))                                             \
+    RNI_UNUSED RNI_FOR_AVX2                                                                \
     static void rni_v_##fn##_avx2(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }       \
     RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) {                              \
         if (RNI_AVX2) rni_v_##fn##_avx2(x, n); else rni_v_##fn##_base(x, n);               \
@@ -911,11 +928,14 @@ static void rni_random_jump(rn_random *r, const uint64_t *poly) {
 }
 enum { RNI_FOR_AGENTS, RNI_FOR_EVALUATION, RNI_FOR_TRAINER }; /* parts of a seed's sequence, 2^192 steps apart */
 
+static void rni_random_next_stream(rn_random *r) { /* 2^128 steps */
+    static const uint64_t near[4] = { 0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
+            0x39abdc4529b1661cu };
+    rni_random_jump(r, near);
+}
 static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
     static const uint64_t far[4] = { 0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
             0x39109bb02acbe635u };
-    static const uint64_t near[4] = { 0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
-            0x39abdc4529b1661cu };
     rn_random r;
     int i;
     for (i = 0; i < 4; i++) {
@@ -925,7 +945,7 @@ static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
         r.s[i] = z ^ (z >> 31);
     }
     while (part-- > 0) rni_random_jump(&r, far);
-    while (stream-- > 0) rni_random_jump(&r, near);
+    while (stream-- > 0) rni_random_next_stream(&r);
     return r;
 }
 RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,
@@ -955,147 +975,143 @@ RN_API double rn_normal(const agg_rng *rng) { /* Box and Muller */
    I and C ldb, ldi, ldc apart (ldi = 0: one row for all), N a multiple of RNI_W. Lanes run along j; each number of A
    is one broadcast, so A may be transposed for free. Forward and backward passes and sums over time are all this. */
 #define RNI_W (32 / sizeof(rn_real))
-#if defined(__GNUC__)
-  typedef rn_real rni_vec __attribute__((vector_size(32), aligned(sizeof(rn_real)), may_alias));
-  #define RNI_LOAD(v, p)    ((v) = *(const rni_vec *)(p))
-  #define RNI_STORE(p, v)   (*(rni_vec *)(p) = (v))
-  #define RNI_MADD(c, b, s) ((c) += (b) * (s))
-  #define RNI_ADD(c, b)     ((c) += (b))
-#else
-  typedef struct rni_vec { rn_real x[32 / sizeof(rn_real)]; } rni_vec;
-  #define RNI_EACH(body)    do { size_t l_; for (l_ = 0; l_ < RNI_W; l_++) { body; } } while (0)
-  #define RNI_LOAD(v, p)    RNI_EACH((v).x[l_] = (p)[l_])
-  #define RNI_STORE(p, v)   RNI_EACH((p)[l_] = (v).x[l_])
-  #define RNI_MADD(c, b, s) RNI_EACH((c).x[l_] += (b).x[l_] * (s))
-  #define RNI_ADD(c, b)     RNI_EACH((c).x[l_] += (b).x[l_])
-#endif
-#if defined(__GNUC__) && defined(__AVX__)
-  #define RNI_KEEP(v) __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
-#else
-  #define RNI_KEEP(v) ((void)0)
-#endif
 static size_t rni_pad(size_t n) { return (n + RNI_W - 1) / RNI_W * RNI_W; }
 
 typedef struct rni_mat { /* what stays the same for all tiles */
     size_t K, ai, ak, ldb, ldi, ldc;
 } rni_mat;
 
-RNI_INLINE void rni_tile_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
-    const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;
-    rni_vec c0, c1, c2, c3, d0, d1, d2, d3, b, e;
-    size_t k;
-    RNI_LOAD(c0, I);           RNI_LOAD(d0, I + RNI_W);
-    RNI_LOAD(c1, I + ldi);     RNI_LOAD(d1, I + ldi + RNI_W);
-    RNI_LOAD(c2, I + 2 * ldi); RNI_LOAD(d2, I + 2 * ldi + RNI_W);
-    RNI_LOAD(c3, I + 3 * ldi); RNI_LOAD(d3, I + 3 * ldi + RNI_W);
-    for (k = m->K; k > 0; k--, A += ak, B += ldb) {
-        RNI_LOAD(b, B);
-        RNI_LOAD(e, B + RNI_W);
-        RNI_KEEP(b);
-        RNI_KEEP(e);
-        RNI_MADD(c0, b, A[0]);      RNI_MADD(d0, e, A[0]);
-        RNI_MADD(c1, b, A[ai]);     RNI_MADD(d1, e, A[ai]);
-        RNI_MADD(c2, b, A[2 * ai]); RNI_MADD(d2, e, A[2 * ai]);
-        RNI_MADD(c3, b, A[3 * ai]); RNI_MADD(d3, e, A[3 * ai]);
+#if defined(__GNUC__) && !defined(__TINYC__)
+  #define RNI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+#else
+  #define RNI_VECTOR(bytes) /* a "vector" of one number: the order of each sum, and so the bits, stay as they are */
+#endif
+#if defined(__GNUC__) && defined(__AVX__)
+  #define RNI_KEEP(v) __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
+#else
+  #define RNI_KEEP(v) ((void)0)
+#endif
+#define RNI_LOAD(v, p)  memcpy(&(v), (p), sizeof(v))
+#define RNI_STORE(p, v) memcpy((p), &(v), sizeof(v))
+
+/* A template, as the AVX2 version has wider vectors: gcc keeps vectors wider than the machine's in memory. Tiles of 4
+   rows or 1 by 2 vectors or 1; single rows sum even and odd k apart: two sums under way hide the latency of one. */
+#define RNI_KERNEL(name, attribute, vec)                                                                              \
+    RNI_INLINE void name##_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+        const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc, w = sizeof(vec) / sizeof *A;   \
+        vec c0, c1, c2, c3, d0, d1, d2, d3, b, e;                                                                     \
+        size_t k;                                                                                                     \
+        RNI_LOAD(c0, I);           RNI_LOAD(d0, I + w);                                                               \
+        RNI_LOAD(c1, I + ldi);     RNI_LOAD(d1, I + ldi + w);                                                         \
+        RNI_LOAD(c2, I + 2 * ldi); RNI_LOAD(d2, I + 2 * ldi + w);                                                     \
+        RNI_LOAD(c3, I + 3 * ldi); RNI_LOAD(d3, I + 3 * ldi + w);                                                     \
+        for (k = m->K; k > 0; k--, A += ak, B += ldb) {                                                               \
+            RNI_LOAD(b, B);        RNI_LOAD(e, B + w);                                                                \
+            RNI_KEEP(b);           RNI_KEEP(e);                                                                       \
+            c0 += b * A[0];        d0 += e * A[0];                                                                    \
+            c1 += b * A[ai];       d1 += e * A[ai];                                                                   \
+            c2 += b * A[2 * ai];   d2 += e * A[2 * ai];                                                               \
+            c3 += b * A[3 * ai];   d3 += e * A[3 * ai];                                                               \
+        }                                                                                                             \
+        RNI_STORE(C, c0);           RNI_STORE(C + w, d0);                                                             \
+        RNI_STORE(C + ldc, c1);     RNI_STORE(C + ldc + w, d1);                                                       \
+        RNI_STORE(C + 2 * ldc, c2); RNI_STORE(C + 2 * ldc + w, d2);                                                   \
+        RNI_STORE(C + 3 * ldc, c3); RNI_STORE(C + 3 * ldc + w, d3);                                                   \
+    }                                                                                                                 \
+    RNI_INLINE void name##_4x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+        const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;                                \
+        vec c0, c1, c2, c3, b;                                                                                        \
+        size_t k;                                                                                                     \
+        RNI_LOAD(c0, I);           RNI_LOAD(c1, I + ldi);                                                             \
+        RNI_LOAD(c2, I + 2 * ldi); RNI_LOAD(c3, I + 3 * ldi);                                                         \
+        for (k = m->K; k > 0; k--, A += ak, B += ldb) {                                                               \
+            RNI_LOAD(b, B);                                                                                           \
+            c0 += b * A[0];        c1 += b * A[ai];                                                                   \
+            c2 += b * A[2 * ai];   c3 += b * A[3 * ai];                                                               \
+        }                                                                                                             \
+        RNI_STORE(C, c0);           RNI_STORE(C + ldc, c1);                                                           \
+        RNI_STORE(C + 2 * ldc, c2); RNI_STORE(C + 3 * ldc, c3);                                                       \
+    }                                                                                                                 \
+    RNI_INLINE void name##_1x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+        const size_t ak = m->ak, ldb = m->ldb, w = sizeof(vec) / sizeof *A;                                           \
+        vec c, d, c1, d1, b, e;                                                                                       \
+        size_t k;                                                                                                     \
+        memset(&c1, 0, sizeof c1); memset(&d1, 0, sizeof d1);                                                         \
+        RNI_LOAD(c, I);            RNI_LOAD(d, I + w);                                                                \
+        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {                                                    \
+            RNI_LOAD(b, B);        RNI_LOAD(e, B + w);                                                                \
+            c += b * A[0];         d += e * A[0];                                                                     \
+            RNI_LOAD(b, B + ldb);  RNI_LOAD(e, B + ldb + w);                                                          \
+            c1 += b * A[ak];       d1 += e * A[ak];                                                                   \
+        }                                                                                                             \
+        if (k) {                                                                                                      \
+            RNI_LOAD(b, B);        RNI_LOAD(e, B + w);                                                                \
+            c += b * A[0];         d += e * A[0];                                                                     \
+        }                                                                                                             \
+        c += c1;                   d += d1;                                                                           \
+        RNI_STORE(C, c);           RNI_STORE(C + w, d);                                                               \
+    }                                                                                                                 \
+    RNI_INLINE void name##_1x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+        const size_t ak = m->ak, ldb = m->ldb;                                                                        \
+        vec c, c1, b;                                                                                                 \
+        size_t k;                                                                                                     \
+        memset(&c1, 0, sizeof c1);                                                                                    \
+        RNI_LOAD(c, I);                                                                                               \
+        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {                                                    \
+            RNI_LOAD(b, B);        c += b * A[0];                                                                     \
+            RNI_LOAD(b, B + ldb);  c1 += b * A[ak];                                                                   \
+        }                                                                                                             \
+        if (k) { RNI_LOAD(b, B);   c += b * A[0]; }                                                                   \
+        c += c1;                                                                                                      \
+        RNI_STORE(C, c);                                                                                              \
+    }                                                                                                                 \
+    RNI_INLINE void name##_inline(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak,               \
+                                  const rn_real *B, size_t ldb, const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {\
+        const size_t w = sizeof(vec) / sizeof *A;                                                                     \
+        rni_mat m;                                                                                                    \
+        size_t i, j;                                                                                                  \
+        m.K = K; m.ai = ai; m.ak = ak; m.ldb = ldb; m.ldi = ldi; m.ldc = ldc;                                         \
+        for (j = 0; j + 2 * w <= N; j += 2 * w) {                                                                     \
+            for (i = 0; i + 4 <= M; i += 4) name##_4x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
+            for (; i < M; i++)              name##_1x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
+        }                                                                                                             \
+        for (; j < N; j += w) {                                                                                       \
+            for (i = 0; i + 4 <= M; i += 4) name##_4x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
+            for (; i < M; i++)              name##_1x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
+        }                                                                                                             \
+    }                                                                                                                 \
+    attribute static void name(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B, \
+                     size_t ldb, const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {                              \
+        name##_inline(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);                                                    \
     }
-    RNI_STORE(C, c0);           RNI_STORE(C + RNI_W, d0);
-    RNI_STORE(C + ldc, c1);     RNI_STORE(C + ldc + RNI_W, d1);
-    RNI_STORE(C + 2 * ldc, c2); RNI_STORE(C + 2 * ldc + RNI_W, d2);
-    RNI_STORE(C + 3 * ldc, c3); RNI_STORE(C + 3 * ldc + RNI_W, d3);
-}
-RNI_INLINE void rni_tile_4x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
-    const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;
-    rni_vec c0, c1, c2, c3, b;
-    size_t k;
-    RNI_LOAD(c0, I);
-    RNI_LOAD(c1, I + ldi);
-    RNI_LOAD(c2, I + 2 * ldi);
-    RNI_LOAD(c3, I + 3 * ldi);
-    for (k = m->K; k > 0; k--, A += ak, B += ldb) {
-        RNI_LOAD(b, B);
-        RNI_MADD(c0, b, A[0]);
-        RNI_MADD(c1, b, A[ai]);
-        RNI_MADD(c2, b, A[2 * ai]);
-        RNI_MADD(c3, b, A[3 * ai]);
-    }
-    RNI_STORE(C, c0);
-    RNI_STORE(C + ldc, c1);
-    RNI_STORE(C + 2 * ldc, c2);
-    RNI_STORE(C + 3 * ldc, c3);
-}
-RNI_INLINE void rni_tile_1x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
-    static const rn_real zero[32 / sizeof(rn_real)] = { 0 };
-    const size_t ak = m->ak, ldb = m->ldb; /* even and odd k apart: two sums under way hide the latency of one */
-    rni_vec c, d, c1, d1, b, e;
-    size_t k;
-    RNI_LOAD(c, I);     RNI_LOAD(d, I + RNI_W);
-    RNI_LOAD(c1, zero); RNI_LOAD(d1, zero);
-    for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {
-        RNI_LOAD(b, B);         RNI_LOAD(e, B + RNI_W);
-        RNI_MADD(c, b, A[0]);   RNI_MADD(d, e, A[0]);
-        RNI_LOAD(b, B + ldb);   RNI_LOAD(e, B + ldb + RNI_W);
-        RNI_MADD(c1, b, A[ak]); RNI_MADD(d1, e, A[ak]);
-    }
-    if (k) {
-        RNI_LOAD(b, B);       RNI_LOAD(e, B + RNI_W);
-        RNI_MADD(c, b, A[0]); RNI_MADD(d, e, A[0]);
-    }
-    RNI_ADD(c, c1);   RNI_ADD(d, d1);
-    RNI_STORE(C, c);  RNI_STORE(C + RNI_W, d);
-}
-RNI_INLINE void rni_tile_1x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {
-    static const rn_real zero[32 / sizeof(rn_real)] = { 0 };
-    const size_t ak = m->ak, ldb = m->ldb;
-    rni_vec c, c1, b;
-    size_t k;
-    RNI_LOAD(c, I);
-    RNI_LOAD(c1, zero);
-    for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {
-        RNI_LOAD(b, B);
-        RNI_MADD(c, b, A[0]);
-        RNI_LOAD(b, B + ldb);
-        RNI_MADD(c1, b, A[ak]);
-    }
-    if (k) {
-        RNI_LOAD(b, B);
-        RNI_MADD(c, b, A[0]);
-    }
-    RNI_ADD(c, c1);
-    RNI_STORE(C, c);
-}
-RNI_INLINE void rni_matmul(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B,
-                           size_t ldb,
-                           const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {
-    rni_mat m;
-    size_t i, j;
-    m.K = K; m.ai = ai; m.ak = ak; m.ldb = ldb; m.ldi = ldi; m.ldc = ldc;
-    for (j = 0; j + 2 * RNI_W <= N; j += 2 * RNI_W) {
-        for (i = 0; i + 4 <= M; i += 4) rni_tile_4x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
-        for (; i < M; i++)              rni_tile_1x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
-    }
-    for (; j < N; j += RNI_W) {
-        for (i = 0; i + 4 <= M; i += 4) rni_tile_4x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
-        for (; i < M; i++)              rni_tile_1x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);
-    }
-}
-static void rni_matmul_base(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B,
-                            size_t ldb,
-                            const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {
-    rni_matmul(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);
-}
+#define RNI_NOTHING
+#if defined(__AVX__)
+typedef rn_real rni_vec RNI_VECTOR(32);
+#else
+typedef rn_real rni_vec RNI_VECTOR(16);
+#endif
+RNI_KERNEL(rni_matmul, RNI_NOTHING, rni_vec)
 #ifdef RNI_AVX2
-__attribute__((target("avx2")))
-static void rni_matmul_avx2(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B,
-                            size_t ldb,
-                            const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {
-    rni_matmul(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);
-}
-#define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul_base)
+typedef rn_real rni_vec_avx2 RNI_VECTOR(32);
+RNI_KERNEL(rni_matmul_avx2, RNI_FOR_AVX2, rni_vec_avx2)
+#define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul)
 #define RNI_HAS_AVX2     (RNI_AVX2 != 0)
 #else
-#define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul_base)
+#define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul)
 #define RNI_HAS_AVX2     0
 #endif
+/* y = b + x W, one row; inlined, for acting */
+RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x, const rn_real *W, const rn_real *b,
+                               rn_real *y) {
+#ifdef RNI_AVX2
+    if (avx2) {
+        rni_matmul_avx2_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
+        return;
+    }
+#endif
+    (void)avx2;
+    rni_matmul_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
+}
 
 /* ---- 5. networks. Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds.
    All passes over an episode are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
@@ -1286,7 +1302,8 @@ RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const
         act[j] = clip > 0 && a > clip ? clip : clip > 0 && a < -clip ? -clip : a;
     }
 }
-RNI_INLINE void rni_net_act_body(const rn_net *net, const rn_real *obs, const agg_rng *rng, rn_real *act, void *work) {
+RNI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs, const agg_rng *rng, rn_real *act,
+                                 void *work) {
     const rni_net_work *w = (const rni_net_work *)work;
     const rn_real *x = obs;
     rn_real *y = NULL;
@@ -1294,7 +1311,7 @@ RNI_INLINE void rni_net_act_body(const rn_net *net, const rn_real *obs, const ag
     for (l = 0; l < net->layers; l++, x = y) {
         const size_t out = rni_pad(net->out[l]);
         y = w->x[l % 2];
-        rni_matmul(1, out, net->in[l], x, 0, 1, w->W[l], out, w->b[l], 0, y, out);
+        rni_matmul_row(avx2, out, net->in[l], x, w->W[l], w->b[l], y);
         if (l + 1 < net->layers) rni_phi(net->desc.activation, y, out);
     }
     if (net->desc.tanh_head)
@@ -1551,7 +1568,7 @@ RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn
     attribute static void rni_net_act##suffix(void *self, const rn_real *theta, const rn_real *obs,                   \
                                               const agg_rng *rng, rn_real *act, void *work) {                         \
         (void)theta;                                                                                                  \
-        rni_net_act_body((const rn_net *)self, obs, rng, act, work);                                                  \
+        rni_net_act_body(avx2, (const rn_net *)self, obs, rng, act, work);                                            \
     }                                                                                                                 \
     attribute static void rni_net_grad##suffix(void *self, const rn_real *theta, size_t T, const rn_real *obs,        \
                                                const rn_real *act, const rn_real *w, rn_real *g, void *work) {        \
@@ -1567,10 +1584,9 @@ RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn
         (void)theta; (void)u;                                                                                         \
         rni_net_hvp_body(avx2, (const rn_net *)self, T, obs, act, w, k, h, work);                                     \
     }
-#define RNI_NOTHING
 RNI_NET_FUNCTIONS(_base, RNI_NOTHING, 0)
 #ifdef RNI_AVX2
-RNI_NET_FUNCTIONS(_avx2, __attribute__((target("avx2"))), 1)
+RNI_NET_FUNCTIONS(_avx2, RNI_FOR_AVX2, 1)
 #endif
 
 static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) { /* W uniform in +-sqrt(3/in), biases 0 */
@@ -2536,8 +2552,7 @@ static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) 
     a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
     a.policy = d->policy;
     a.method = d->method;
-    a.seed = d->seed;
-    a.stream = (uint32_t)i;
+    a.seed = d->seed; /* stream i is set by rni_trainer_parts, which comes from stream i-1: no N^2/2 jumps */
     if (d->rngs) a.rng = d->rngs[i];
     a.random_action = lie.kind == RN_LIE_ACTION;
     a.flip_reward = lie.kind == RN_LIE_REWARD;
@@ -2554,6 +2569,7 @@ static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
 static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_trainer *g, int make) {
     const rn_server_desc sd = rni_trainer_server_desc(d);
     const size_t server_size = rn_server_size(&sd);
+    rn_random stream = rn_random_make(d->seed, 0);
     rn_status s = RN_OK;
     rn_server *none = NULL;
     rni_arena probe = rni_arena_make(NULL, 0);
@@ -2576,6 +2592,8 @@ static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_tr
         }
         if (!make) continue;
         s = rn_agent_init(&g->agents[i], &ad, block, size);
+        if (s == RN_OK && !ad.rng.next) g->agents[i]->random = stream;
+        rni_random_next_stream(&stream);
         g->lies[i] = lie;
         g->status[i] = RN_OK;
     }
@@ -3298,7 +3316,10 @@ RN_API double rn_theory_trajectories(const rn_theory *p, double eps) { /* two a 
 #endif
 #endif /* RESNHARPG_IMPLEMENTATION */
 
-/* HISTORY  0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving, theory.
+/* CHANGELOG  the first number changes when your code may have to, the second when something is added or results get
+   other bits or saved states another form, the third when neither. Both headers have one version.
+   0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving, theory. As fast as
+                   16-byte vectors allow where there is no AVX2; a trainer of N agents is made in time N, not N^2.
 
    LICENCE  choose one of the two
 

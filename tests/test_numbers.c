@@ -189,13 +189,13 @@ TEST schedules_by_hand(void) {
     ASSERT(near(rn_schedule_at(&s, 5), 75));
     PASS();
 }
-TEST steps_stay_cheap_far_out(void) { /* 2^60 rounds do not hang */
+TEST steps_stay_cheap_far_out(void) { /* as many rounds as there are numbers do not hang */
     rn_schedule s = rn_steps(1, 0.5, 1);
-    ASSERT(rn_schedule_at(&s, (size_t)1 << 60) <= 0);
+    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
     s = rn_steps(1, 1, 1);
-    ASSERT(near(rn_schedule_at(&s, (size_t)1 << 60), 1));
+    ASSERT(near(rn_schedule_at(&s, (size_t)-1 / 4), 1));
     s = rn_steps(0, 0.5, 1);
-    ASSERT(rn_schedule_at(&s, (size_t)1 << 60) <= 0);
+    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
     PASS();
 }
 TEST horizon_by_hand(void) {

@@ -96,6 +96,13 @@ check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
     for flag in -ffast-math -ffinite-math-only -Ofast; do
         expect_failure "$1.h, $3 $flag must not compile" "\.h: -ffast-math" $3 $flag -I. -fsyntax-only "$use"
     done
+    case $3 in clang*) return ;; esac # has no such flags, or says nothing of them
+    for flag in -funsafe-math-optimizations -freciprocal-math "-fassociative-math -fno-signed-zeros -fno-trapping-math"; do
+        expect_failure "$1.h, $3 $flag must not compile" "\.h: -funsafe" $3 $flag -I. -fsyntax-only "$use"
+    done
+    for flag in -mfpmath=387 -mfpmath=both; do
+        expect_failure "$1.h, $3 $flag must not compile" "excess precision" $3 $flag -I. -fsyntax-only "$use"
+    done
 }
 
 # shellcheck disable=SC2086

@@ -1,0 +1,222 @@
+#!/bin/sh
+# Both headers with every compiler, language and optimisation, on every machine and system at hand: one table, a row for
+# each target. Called by `make portability`. Installs nothing; what is missing is said below the table.
+# usage: tests/portability/run.sh BUILD_DIR [TEXT]   TEXT: only rows with it in their name
+#
+# headers  the programs of tests/strict with static functions, and in double: they build, run and end well
+# float    tests/test_bits.c meets the hashes of tests/golden.h: the same bits. Under an emulator it trains in whole
+# double   rounds only, elsewhere with all thread counts, tick budgets and resume points too (QUICK=1: in the first row of
+#          a target).
+# tests    how many of the programs tests/test_*.c pass (TEST_QUICK=1), once for each target; not with QUICK=1
+#
+# QUICK=1: each language and each optimisation once for each compiler, not every pair.
+# ALL=1:   a missing target is a failure.
+set -u
+build=$1
+only=${2:-}
+here=tests/portability
+mkdir -p "$build"
+rows=0
+broken=0
+missing=
+WINEDEBUG=-all
+WINEPREFIX=$(pwd)/$build/wine
+NODE_PATH=/usr/share/nodejs # where Debian keeps what its emcc needs
+export WINEDEBUG WINEPREFIX NODE_PATH
+
+# the target of the rows to come: C and C++ compiler, what runs the program, its suffix, flags, tests to leave out
+target() {
+    cc=$1 cxx=$2 always=$3 runner='' suffix='' without='' emulated='' tested=''
+}
+have() { # NAME COMMAND...
+    name=$1
+    shift
+    for command; do
+        if ! command -v "$command" >/dev/null 2>&1; then
+            missing="$missing\n  $name: no $command"
+            return 1
+        fi
+    done
+}
+
+build_program() { # LANGUAGE FLAGS SOURCE
+    case $1 in
+    c++*) compiler="$cxx -x c++" ;;
+    *) compiler=$cc ;;
+    esac
+    rm -f "$build/program$suffix"
+    # shellcheck disable=SC2086
+    $compiler -std=$1 -I. $2 "$3" $always -o "$build/program$suffix" -lm >"$build/log" 2>&1
+}
+run_program() {
+    # shellcheck disable=SC2086
+    TEST_QUICK=1 timeout 1200 $runner "$build/program$suffix" "$@" >"$build/log" 2>&1 </dev/null
+}
+show_log() { sed 's/^/    | /' "$build/log" | grep -v '| *$' | cut -c 1-160 | head -n 12 >>"$build/failures"; }
+
+try_headers() { # LANGUAGE FLAGS
+    for option in "-DAGG_STATIC -DRN_STATIC" -DAGG_DOUBLE; do
+        for use in tests/strict/aggregators.c tests/strict/resnharpg.c; do
+            if ! build_program "$1" "$2 $option" $use; then echo "NO BUILD"; show_log; return; fi
+            if ! run_program; then echo "FAILED"; show_log; return; fi
+        done
+    done
+    echo ok
+}
+try_bits() { # LANGUAGE FLAGS
+    if ! build_program "$1" "$2" tests/test_bits.c; then echo "NO BUILD"; show_log; return; fi
+    # shellcheck disable=SC2086
+    if run_program ${short:+-s golden_hashes}; then echo same; return; fi
+    if grep -q '^Pass:' "$build/log"; then echo OTHER; else echo CRASHED; fi
+    show_log
+}
+try_tests() { # LANGUAGE FLAGS
+    good=0 all=0
+    for test in tests/test_*.c; do
+        case " $without test_bits " in *" $(basename "$test" .c) "*) continue ;; esac
+        all=$((all + 1))
+        if build_program "$1" "$2" "$test" && run_program; then
+            good=$((good + 1))
+        else
+            echo "  $test:" >>"$build/failures"
+            show_log
+        fi
+    done
+    echo "$good/$all"
+}
+
+row() { # NAME LANGUAGE FLAGS
+    note=$(echo "$3" | sed 's/-DAGG_NO_DISPATCH -DRN_NO_DISPATCH/no dispatch/')
+    case "$1 $2 $3" in *"$only"*) ;; *) return ;; esac
+    : >"$build/failures"
+    short=$emulated
+    if [ -n "${QUICK:-}" ]; then short=$short$tested; fi
+    printf '%-22s %-6s %-24s' "$1" "$2" "$note"
+    headers=$(try_headers "$2" "$3")
+    printf ' %-9s' "$headers"
+    float=$(try_bits "$2" "$3")
+    printf ' %-9s' "$float"
+    double=$(try_bits "$2" "$3 -DAGG_DOUBLE")
+    printf ' %-9s' "$double"
+    tests=''
+    if [ -z "${QUICK:-}" ] && [ -z "$tested" ]; then tests=$(try_tests "$2" "$3"); fi
+    tested=1
+    printf ' %s\n' "$tests"
+    rows=$((rows + 1))
+    if [ "$headers $float $double" != "ok same same" ] || [ "${tests%/*}" != "${tests#*/}" ]; then
+        broken=$((broken + 1))
+        cat "$build/failures"
+    fi
+}
+single() { # NAME LANGUAGE FLAGS VERDICT command: a row with one answer
+    name=$1 language=$2 flags=$3 verdict=$4
+    shift 4
+    case "$name $language $flags" in *"$only"*) ;; *) return ;; esac
+    printf '%-22s %-6s %-24s' "$name" "$language" "$flags"
+    rows=$((rows + 1))
+    if "$@" >"$build/log" 2>&1; then
+        echo " $verdict"
+    else
+        echo " FAILED"
+        broken=$((broken + 1))
+        sed 's/^/    | /' "$build/log" | head -n 12
+    fi
+}
+
+pairs() { # NAME: every language with every optimisation, or in short one of each
+    plain="-DAGG_NO_DISPATCH -DRN_NO_DISPATCH"
+    if [ -n "${QUICK:-}" ]; then
+        row "$1" c99 -O2
+        row "$1" c11 -O0
+        row "$1" c17 -Os
+        row "$1" c++11 -O3
+        row "$1" c++20 "-O2 -march=native"
+        row "$1" c99 "-O1 $plain"
+        return
+    fi
+    for language in c99 c11 c17 c++11 c++20; do
+        for flags in -O2 -O0 -Os -O3 "-O3 -march=native"; do row "$1" $language "$flags"; done
+    done
+    row "$1" c99 "-O2 $plain"
+    row "$1" gnu11 "-O3 -march=native"
+}
+
+# Nothing of the C library but memcpy, memmove and memset is included or called. The user is an ordinary program.
+freestanding() { # COMPILER
+    "$1" -std=c99 -O2 -ffreestanding -nostdinc -isystem "$("$1" -print-file-name=include)" -I$here/freestanding -I. \
+        -DRN_NO_STDLIB '-DAGG_ASSERT(x)=((void)0)' -DSTRICT_IMPLEMENTATION_ONLY -c tests/strict/resnharpg.c \
+        -o "$build/free.o" || return 1
+    nm -u "$build/free.o" | sed 's/.* //' | grep -v -x -E 'memcpy|memmove|memset|__cpu_model|__cpu_indicator_init|_GLOBAL_OFFSET_TABLE_' && return 1
+    "$1" -std=c99 -I. -DSTRICT_USER tests/strict/resnharpg.c "$build/free.o" -o "$build/program" && "$build/program"
+}
+refuses() { # TEXT command...
+    text=$1
+    shift
+    ! "$@" -I. -fsyntax-only tests/strict/aggregators.c >"$build/said" 2>&1 && cat "$build/said" && grep -q "$text" "$build/said"
+}
+version() { "$1" -dumpversion | cut -d. -f1,2; }
+
+printf '%-22s %-6s %-24s %-9s %-9s %-9s %s\n' target lang flags headers float double "$([ -n "${QUICK:-}" ] || echo tests)"
+for pair in "gcc g++" "gcc-11 g++-11" "clang clang++" "clang-16 clang++-16"; do
+    # shellcheck disable=SC2086
+    if have $pair $pair; then
+        # shellcheck disable=SC2086
+        target $pair -pthread
+        case $pair in
+        *-*) if [ -n "${QUICK:-}" ]; then row "$cc" c17 -O2; row "$cc" c++20 "-O3 -march=native"; else pairs "$cc"; fi ;;
+        *) pairs "$cc $(version "$cc")" ;;
+        esac
+        single "$cc" c99 "-ffreestanding -nostdinc" ok freestanding "$cc"
+    fi
+done
+if have "gcc, i387" gcc; then
+    single "gcc, i387" c99 -mfpmath=387 "refused with a reason" refuses "excess precision" gcc -mfpmath=387
+fi
+if have tcc tcc; then
+    target tcc "" -lpthread # its long double, in which many references are computed, makes NaN; constants must be literal
+    without="test_estimator test_inverted_pendulum test_math test_rules test_saving test_trainer"
+    row tcc c99 ""
+fi
+if have musl musl-gcc; then
+    target musl-gcc "" "-static -pthread"
+    row musl c99 -O2
+    row musl c17 -Os
+fi
+if have "i686 linux" i686-linux-gnu-gcc i686-linux-gnu-g++; then
+    target i686-linux-gnu-gcc i686-linux-gnu-g++ "-msse2 -mfpmath=sse -static -pthread"
+    row "i686 linux" c99 -O2
+    row "i686 linux" c++20 -O3
+    single "i686 linux, i387" c99 "" "refused with a reason" refuses "excess precision" i686-linux-gnu-gcc
+fi
+for machine in aarch64 s390x; do
+    if have "$machine linux" $machine-linux-gnu-gcc $machine-linux-gnu-g++ qemu-$machine; then
+        target $machine-linux-gnu-gcc $machine-linux-gnu-g++ "-static -pthread"
+        runner=qemu-$machine emulated=1
+        row "$machine linux" c99 -O2
+        if [ -z "${QUICK:-}" ]; then row "$machine linux" c++20 -O3; fi
+    fi
+done
+if have "aarch64 linux, clang" clang aarch64-linux-gnu-gcc qemu-aarch64; then
+    target "clang --target=aarch64-linux-gnu" "" "-static -pthread"
+    runner=qemu-aarch64 emulated=1 tested=1
+    row "aarch64 linux, clang" c11 -O2
+fi
+if have "x86_64 windows" x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++ wine; then
+    target x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++ "-static -pthread"
+    runner=wine suffix=.exe
+    row "x86_64 windows, wine" c99 -O2
+    row "x86_64 windows, wine" c++20 -O3
+fi
+if have wasm32 emcc em++ node; then
+    target emcc em++ "-s ALLOW_MEMORY_GROWTH=1"
+    runner="node --no-experimental-fetch" suffix=.js
+    without="test_estimator test_laws test_trainer" # they need threads, or a long double whose functions are better than double
+    row "wasm32, node" c99 -O2
+    row "wasm32, node" c++20 "-O3 -msimd128"
+fi
+
+echo
+# shellcheck disable=SC2059
+if [ -n "$missing" ]; then printf "not checked, because it is not installed:$missing\n"; fi
+echo "portability: $rows rows, $broken failed"
+[ "$broken" -eq 0 ] && [ "$rows" -gt 0 ] && { [ -z "${ALL:-}" ] || [ -z "$missing" ]; }
