@@ -33,7 +33,8 @@ endif
 # build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the object, and the list of
 # included files tells which libraries to link. (The headers need none, but a program may include <math.h>.)
 DEPS  = -MD -MP -MF $@.d -MT $@
-LIBS  = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/math\.h' $@.d && echo -lm)
+LIBS  = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
+	grep -q '/math\.h' $@.d && echo -lm)
 build = @mkdir -p $(@D); rm -f $@; echo "  CC  $@"; \
 	$(1) $(2) $(CFLAGS) $(DEPS) -c $< -o $@.o && $(1) $(CFLAGS) $@.o -o $@ $(LDFLAGS) $(LIBS)
 
@@ -67,6 +68,12 @@ bench:  ## measure speed at plain -O2 and with -march=native; BENCH_QUICK=1 is s
 	    echo "== bench/$$b.c, $(BENCH_O2)"; $(BUILD)/bench/O2/$$b || exit 1; \
 	    echo "== bench/$$b.c, -march=native"; $(BUILD)/bench/native/$$b || exit 1; \
 	done
+
+mujoco:  ## the real MuJoCo and our simulator side by side on thousands of states (needs libmujoco-dev)
+	@echo '#include <mujoco/mujoco.h>' | $(CC) -E - >/dev/null 2>&1 || \
+	    { echo "there is no mujoco/mujoco.h: install MuJoCo (Debian: apt-get install libmujoco-dev)"; exit 1; }
+	@$(MAKE) $(BUILD)/integrations/mujoco/compare
+	@$(BUILD)/integrations/mujoco/compare
 
 strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precision, linkage), and builds that must fail
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
@@ -155,5 +162,5 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: all demo picture table1 speedup test bench strict asan valgrind bits coverage clean help build-tests run-programs run-tests always
+.PHONY: all demo picture table1 speedup test bench mujoco strict asan valgrind bits coverage clean help build-tests run-programs run-tests always
 .SECONDARY:
