@@ -192,7 +192,7 @@ RN_API const char *rn_status_text(rn_status s); /* never NULL */
 
 /* ---- random numbers */
 typedef struct rn_random { uint64_t s[4]; } rn_random; /* plain data: copy it, save it */
-RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream); /* time grows with stream: 0.3 us each */
+RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream);
 RN_API uint64_t  rn_random_next(rn_random *r);
 RN_API agg_rng   rn_random_rng(rn_random *r);            /* as a callback; r must outlive it */
 RN_API double    rn_uniform(const agg_rng *rng);         /* [0,1), 53 bits */
@@ -907,6 +907,30 @@ static void rni_random_jump(rn_random *r, const uint64_t *poly) {
         }
     *r = to;
 }
+/* a = a b, modulo the engine's characteristic polynomial x^256 + .., so that any number of jumps becomes one */
+static void rni_poly_times(uint64_t *a, const uint64_t *b) {
+    static const uint64_t mod[4] = { 0x9d116f2bb0f0f001u, 0x0280002bcefd1a5eu, 0x04b4edcf26259f85u,
+            0x0003c03c3f3ecb19u };
+    uint64_t to[4] = { 0, 0, 0, 0 };
+    int i, j;
+    for (i = 255; i >= 0; i--) { /* Horner: to = x to + b_i a */
+        const uint64_t over = 0 - (to[3] >> 63), add = 0 - ((b[i / 64] >> (i % 64)) & 1u);
+        for (j = 3; j >= 0; j--) {
+            const uint64_t carry = j ? to[j - 1] >> 63 : 0;
+            to[j] = ((to[j] << 1) | carry) ^ (mod[j] & over) ^ (a[j] & add);
+        }
+    }
+    memcpy(a, to, sizeof to);
+}
+static void rni_random_jumps(rn_random *r, const uint64_t *poly, uint32_t times) {
+    uint64_t power[4] = { 1, 0, 0, 0 }, square[4];
+    memcpy(square, poly, sizeof square);
+    for (; times; times >>= 1) {
+        if (times & 1u) rni_poly_times(power, square);
+        rni_poly_times(square, square);
+    }
+    rni_random_jump(r, power);
+}
 enum { RNI_FOR_AGENTS, RNI_FOR_EVALUATION, RNI_FOR_TRAINER }; /* parts of a seed's sequence, 2^192 steps apart */
 
 static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
@@ -923,7 +947,7 @@ static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
         r.s[i] = z ^ (z >> 31);
     }
     while (part-- > 0) rni_random_jump(&r, far);
-    while (stream-- > 0) rni_random_jump(&r, near);
+    rni_random_jumps(&r, near, stream);
     return r;
 }
 RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,

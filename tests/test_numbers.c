@@ -60,6 +60,16 @@ TEST streams_are_jumps(void) {
         now = times(matrix, &now);
         ASSERT(memcmp(&now, &want, sizeof now) == 0);
     }
+    now = rn_random_make(17, 0); /* by 1 + 2 + 4 .. + 2^31: the last stream is as near as the first */
+    for (int k = 0; k < 32; k++) {
+        now = times(matrix, &now);
+        for (int i = 0; i < 256; i++) squared[i] = times(matrix, &matrix[i]);
+        memcpy(matrix, squared, sizeof matrix);
+    }
+    {
+        const rn_random want = rn_random_make(17, 0xffffffffu);
+        ASSERT(memcmp(&now, &want, sizeof now) == 0);
+    }
     PASS();
 }
 typedef struct counter { uint64_t next, step; } counter;
