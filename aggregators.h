@@ -1581,13 +1581,15 @@ static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) { /* z = sum
 /* Minimise over w, on distances alone; vec: 10 n numbers, the first n are w. */
 static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap, double *vec) {
     double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n, *tmp = vec + 5 * n;
-    double value = 0, r, at = 0, sum;
+    double value = 0, r, at = 0, sum, close;
     size_t i, j, best = 0, t, h;
     for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
         for (j = 0, sum = 0; j < n; j++) sum += aggi_sqrt(m[i * n + j]);
         if (!i || sum < value) { value = sum; best = i; }
     }
-    for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); at += d[j] > 0 ? 0 : 1; }
+    for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); }
+    close = aggi_gm_close(gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
+    for (j = 0; j < n; j++) if (d[j] <= close) { d[j] = 0; at += 1; }
     aggi_gm_cosines(m, n, d, cosine);
     if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
     r = aggi_sqrt(aggi_gm_apply(cosine, n, step, tmp));

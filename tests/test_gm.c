@@ -111,6 +111,22 @@ TEST optimum_barely_at_a_row(void) {
     }
     PASS();
 }
+/* a hair beside the best row there is another one: the median is elsewhere, and neither of the two holds it back */
+TEST twins(void) {
+    rng r = rng_make(320);
+    for (size_t n = 4; n <= 9; n++)
+        for (size_t dim = 1; dim <= 17; dim += 4)
+            for (int hair = 3; hair < 36; hair++) {
+                rows x = rows_new(n, dim);
+                const char *bad;
+                for (size_t i = 2; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, i % 2 ? 0.1 : 10);
+                fill_normal(rows_at(&x, 1), dim, &r, 0, pow(10, -hair));
+                bad = check_plain(&x, (n - 1) / 2, "twins");
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
 TEST collinear(void) {
     rng r = rng_make(400);
     for (size_t n = 2; n <= 12; n++)
@@ -303,6 +319,7 @@ SUITE(geometric_median) {
     RUN_TEST(many_rows);
     RUN_TEST(optimum_at_a_row);
     RUN_TEST(optimum_barely_at_a_row);
+    RUN_TEST(twins);
     RUN_TEST(collinear);
     RUN_TEST(coincident);
     RUN_TEST(one_and_two_rows);
