@@ -2296,18 +2296,21 @@ RN_API size_t rn_theorem_horizon(double T, double discount) {
     h = rni_log(T + 1) / (1 - discount);
     return h <= 1 ? 1 : h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
 }
+static double rni_power(double x, size_t n) { /* by squaring: 2^60 rounds are 60 products */
+    double power = 1;
+    for (; n; n /= 2, x *= x) if (n & 1) power *= x;
+    return power;
+}
 RN_API double rn_schedule_at(const rn_schedule *s, size_t t) {
     const size_t rounds = s->rounds ? s->rounds : 1;
+    const size_t past = t ? t - 1 : 0;
     double value = s->value;
-    size_t i;
     switch (s->kind) {
         case RN_CONSTANT: return value;
-        case RN_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)(t - 1) / (double)rounds);
+        case RN_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)past / (double)rounds);
         case RN_INVERSE:  return value / ((double)(t / rounds) + s->shift);
-        case RN_CALLBACK: return s->at(s->self, t);
-        case RN_STEPS:
-            for (i = (t - 1) / rounds; i > 0 && value != 0 && s->factor != 1; i--) value *= s->factor;
-            return value;
+        case RN_CALLBACK: return s->at ? s->at(s->self, t) : 0;
+        case RN_STEPS:    return value * rni_power(s->factor, past / rounds);
     }
     return 0;
 }

@@ -206,6 +206,15 @@ TEST steps_stay_cheap_far_out(void) { /* 2^60 rounds do not hang */
     ASSERT(near(rn_schedule_at(&s, (size_t)1 << 60), 1));
     s = rn_steps(0, 0.5, 1);
     ASSERT(rn_schedule_at(&s, (size_t)1 << 60) <= 0);
+    s = rn_steps(1, 0.9, 1); /* the least number times 0.9 is itself */
+    ASSERT(rn_schedule_at(&s, (size_t)1 << 60) <= 0);
+    s = rn_steps(1, 1 - DBL_EPSILON / 2, 1); /* (1 - 2^-53)^(2^53) = 1/e */
+    ASSERT(fabs(rn_schedule_at(&s, ((size_t)1 << 53) + 1) - exp(-1)) < 1e-9);
+    ASSERT(near(rn_schedule_at(&s, 0), 1)); /* there is no round 0: as the first */
+    s.kind = RN_CALLBACK;
+    ASSERT(near(rn_schedule_at(&s, 1), 0)); /* no callback */
+    s.kind = (rn_schedule_kind)99;
+    ASSERT(near(rn_schedule_at(&s, 1), 0));
     PASS();
 }
 TEST horizon_by_hand(void) {
