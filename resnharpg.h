@@ -3260,9 +3260,10 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t ep
 /* ---- 13. theory: the lemmas of the paper's appendix */
 static int rni_theory_ok(const rn_theory *p, double T) {
     return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 && p->discount < 1 &&
-            p->lambda >= 0 &&
-           p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f && T >= 1 &&
-                   rni_finite(T);
+           p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f &&
+           T >= 1 && rni_finite(T) && rni_finite(p->G1) && rni_finite(p->G2) && rni_finite(p->R) &&
+           rni_finite(p->muF) && rni_finite(p->lambda) && rni_finite(p->eps_bias) && rni_finite(p->gap) &&
+           rni_finite(p->sigma2) && rni_finite(p->sigmaH2);
 }
 RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
     rn_constants c = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
@@ -3287,10 +3288,12 @@ RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
 /* the bound without its first term, which T does not change */
 static double rni_theory_gap(const rn_theory *p, double T) {
     const rn_constants c = rn_theory_constants(p, T);
-    const double honest = (double)(p->n - p->f);
+    const double honest = (double)(p->n - p->f), endless = rni_float(RNI_INF);
     const double noise = rni_sqrt(c.C2 * (1 + rni_log(T)) / honest);
     const double lies = p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
-    return p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) + 32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + lies);
+    const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
+                       32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + lies);
+    return sum == sum ? sum : endless; /* constants so large that they overflow bound nothing */
 }
 RN_API double rn_theory_bound(const rn_theory *p, double T) {
     return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T) : -1;

@@ -283,7 +283,7 @@ TEST trajectories_reach_the_target(void) {
     PASS();
 }
 TEST theory_refuses_nonsense(void) {
-    for (int k = 0; k < 15; k++) {
+    for (int k = 0; k < 24; k++) {
         rn_theory p = theory_example();
         double T = 100;
         switch (k) {
@@ -301,11 +301,28 @@ TEST theory_refuses_nonsense(void) {
         case 11: p.sigmaH2 = (double)NAN; break;
         case 12: T = 0.5;                 break;
         case 13: T = (double)NAN;         break;
-        default: T = (double)INFINITY;    break;
+        case 14: T = (double)INFINITY;         break;
+        case 15: p.G1 = (double)INFINITY;      break;
+        case 16: p.G2 = (double)INFINITY;      break;
+        case 17: p.R = (double)INFINITY;       break;
+        case 18: p.muF = (double)INFINITY;     break;
+        case 19: p.lambda = (double)INFINITY;  break;
+        case 20: p.eps_bias = (double)INFINITY; break;
+        case 21: p.gap = (double)INFINITY;     break;
+        case 22: p.sigma2 = (double)INFINITY;  break;
+        default: p.sigmaH2 = (double)INFINITY; break;
         }
         ASSERT(near(rn_theory_bound(&p, T), -1));
         ASSERT(near(rn_theory_constants(&p, T).C1, -1) && near(rn_theory_constants(&p, T).H, -1));
-        if (k < 12) ASSERT(near(rn_theory_trajectories(&p, 1), -1));
+        if (k < 12 || k > 14) ASSERT(near(rn_theory_trajectories(&p, 1), -1));
+    }
+    { /* constants that overflow, to infinity or to infinity times 0, promise nothing */
+        rn_theory p = theory_example();
+        p.G1 = 1e200;
+        p.G2 = 1e200;
+        ASSERT(isinf(rn_theory_bound(&p, 100)));
+        ASSERT(isinf(rn_theory_bound(&p, 1e300)));
+        ASSERT(near(rn_theory_trajectories(&p, 1), -1));
     }
     {
         const rn_theory p = theory_example();
