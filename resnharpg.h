@@ -3002,7 +3002,7 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     for (i = 0; i < t->desc.agents; i++) {
         const rn_status s = (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
         if (io->mode == RNI_READ) t->status[i] = s;
-        if (rni_io_agent(io, t->agents[i]) && !busy) io->bad = 1; /* nobody would ever finish its round */
+        if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE)) io->bad = 1; /* else nobody would end its round */
     }
 }
 

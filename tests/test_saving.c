@@ -263,6 +263,10 @@ TEST forged_states_do_no_harm(int kind) {
                 if (s != RN_OK && s != RN_ERR_AGGREGATE && s != RN_ERR_THETA)
                     FAILm(WHY("offset %u: %s", (unsigned)at, rn_status_text(s)));
             }
+            for (size_t i = 0; i < N; i++)
+                if (rn_trainer_agent_status(v.t, i) == RN_ERR_ORDER)
+                    FAILm(WHY("offset %u: agent %u never ends its round", (unsigned)at, (unsigned)i));
+            ASSERT(rn_trainer_save_size(v.t) > 0);
             ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
             ASSERT_EQ(RN_OK, rn_trainer_load(v.t, b.at, b.size));
         } else {
