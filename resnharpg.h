@@ -505,6 +505,11 @@ RN_API double       rn_theory_trajectories(const rn_theory *p, double eps); /* p
 /* Memory is laid out twice by the same code: first with base == NULL to count, then for real. */
 typedef struct rni_arena { unsigned char *base; size_t used, size; int bad; } rni_arena;
 #define RNI_ALIGN ((size_t)64)
+#ifdef AGG_DOUBLE
+  #define RNI_REAL_MAX 1.7976931348623157e308
+#else
+  #define RNI_REAL_MAX 3.4028234663852886e38
+#endif
 
 static void *rni_take(rni_arena *a, size_t count, size_t each) {
     const size_t max = (size_t)-1 / 2;
@@ -2421,6 +2426,11 @@ RN_API size_t         rn_server_round(const rn_server *s)     { return s ? s->t 
 RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_at(&s->desc.eta, s->t) : 0; }
 RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_at(&s->desc.gamma, s->t) : 0; }
 
+/* Adam's average of squares. Kept finite: an infinite one would end its coordinate for good, and could not be saved. */
+static double rni_adam_square(const rn_server *s, size_t i, double step) {
+    const double beta = s->desc.beta2, v = beta * (double)s->v[i] + (1 - beta) * step * step;
+    return v < RNI_REAL_MAX ? v : RNI_REAL_MAX;
+}
 /* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
 static void rni_server_move(const rn_server *s, double gamma, double norm, rn_real *next) {
     const rn_server_desc *d = &s->desc;
@@ -2432,8 +2442,7 @@ static void rni_server_move(const rn_server *s, double gamma, double norm, rn_re
         double step = scale * (double)s->new_d[i];
         if (rni_is_adam(d->step)) {
             const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
-            const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
-            step = m * fix1 / (rni_sqrt(v * fix2) + d->epsilon);
+            step = m * fix1 / (rni_sqrt(rni_adam_square(s, i, step) * fix2) + d->epsilon);
         }
         next[i] = (rn_real)((double)s->theta[i] + gamma * step);
     }
@@ -2445,7 +2454,7 @@ static void rni_adam_move(rn_server *s, double norm) {
     for (i = 0; i < d->dim; i++) {
         const double step = scale * (double)s->new_d[i];
         s->m[i] = (rn_real)(d->beta1 * (double)s->m[i] + (1 - d->beta1) * step);
-        s->v[i] = (rn_real)(d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step);
+        s->v[i] = (rn_real)rni_adam_square(s, i, step);
     }
     s->power1 *= d->beta1;
     s->power2 *= d->beta2;
@@ -2853,7 +2862,7 @@ typedef uint64_t rni_word;
 #else
 typedef uint32_t rni_word;
 #endif
-static void rni_io_real(rni_io *io, rn_real *x, size_t n) { /* 4 or 8 bytes each */
+static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) { /* 4 or 8 bytes each; finite, at least low */
     size_t i, b;
     if (!rni_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
         io->bad = 1;
@@ -2870,11 +2879,12 @@ static void rni_io_real(rni_io *io, rn_real *x, size_t n) { /* 4 or 8 bytes each
         }
         for (b = 0, bits = 0; b < sizeof *x; b++) bits |= (rni_word)((rni_word)io->from[at + b] << (8 * b));
         memcpy(&y, &bits, sizeof y);
-        if (!(y - y == 0)) io->bad = 1;
+        if (!(y - y == 0 && (double)y >= low)) io->bad = 1;
         if (io->mode == RNI_READ) x[i] = y;
     }
     io->at += n * sizeof *x;
 }
+static void rni_io_real(rni_io *io, rn_real *x, size_t n) { rni_io_reals(io, x, n, -RNI_REAL_MAX); }
 static void rni_io_random(rni_io *io, rn_random *r) {
     uint64_t any = 0;
     size_t i;
@@ -2990,7 +3000,7 @@ static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_real(io, s->d, s->desc.dim);
     if (!s->m) return;
     rni_io_real(io, s->m, s->desc.dim);
-    rni_io_real(io, s->v, s->desc.dim);
+    rni_io_reals(io, s->v, s->desc.dim, 0);
 }
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i;

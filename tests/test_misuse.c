@@ -441,6 +441,35 @@ TEST theta_never_overflows(rn_step_kind step) {
     free(block);
     PASS();
 }
+/* one giant row, and then usual ones: Adam's averages stay finite, can be saved, and forget it */
+TEST giants_are_forgotten(rn_step_kind step) {
+    const rn_real giant_row[2] = { REAL_MAX / 2, -REAL_MAX }, usual[2] = { 1, -1 };
+    const rn_real *const giants[1] = { giant_row }, *const usuals[1] = { usual };
+    rn_server_desc d;
+    rn_server *s;
+    void *block;
+    unsigned char bytes[512];
+    rn_real before;
+    memset(&d, 0, sizeof d);
+    d.n = 1;
+    d.dim = 2;
+    d.step = step;
+    d.beta1 = d.beta2 = 0.5;
+    d.gamma = rn_constant(0.01);
+    block = need(malloc(rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_step(s, giants, NULL));
+    for (int i = 0; i < 1200; i++) {
+        ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
+        ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
+        ASSERT_EQ(RN_OK, rn_server_load(s, bytes, rn_server_save_size(s)));
+    }
+    before = rn_server_theta(s)[0];
+    ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
+    ASSERT(fabs((double)rn_server_theta(s)[0] - (double)before) > 0.005);
+    free(block);
+    PASS();
+}
 
 /* ---- descs. X(change, status) */
 #define BAD_TRAINERS(X)                                                                  \
@@ -656,6 +685,7 @@ SUITE(rows_of_agents) {
         RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_step_kind)step);
         RUN_TESTp(refused_rounds_can_be_tried_again, (rn_step_kind)step);
         RUN_TESTp(theta_never_overflows, (rn_step_kind)step);
+        if (step != RN_STEP_PLAIN) RUN_TESTp(giants_are_forgotten, (rn_step_kind)step);
     }
     RUN_TEST(silent_majorities_stop_the_step_not_the_run);
     RUN_TEST(bad_rules_and_schedules_make_no_step);

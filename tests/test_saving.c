@@ -304,6 +304,13 @@ TEST impossible_numbers_are_refused(void) {
         reseal(b);
     }
     ASSERT_EQ((size_t)N, found);
+    { /* Adam's averages of squares, between the server's direction and average, and the agents */
+        const size_t at = find(b, rn_server_direction(rn_trainer_server(v.t))) + 2 * v.s.p.policy.dim * sizeof(rn_real);
+        ASSERT((b.at[at + sizeof(rn_real) - 1] & 0x80) == 0);
+        b.at[at + sizeof(rn_real) - 1] |= 0x80; /* its root would be NaN */
+        reseal(b);
+        ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(v.t, b.at, b.size));
+    }
     free(b.at);
     ASSERT(victim_close(ADAM));
     PASS();
