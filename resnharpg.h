@@ -2426,20 +2426,32 @@ RN_API size_t         rn_server_round(const rn_server *s)     { return s ? s->t 
 RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_at(&s->desc.eta, s->t) : 0; }
 RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_at(&s->desc.gamma, s->t) : 0; }
 
+/* d/||d|| = scale (lift d); lift is 1 unless ||d|| or 1/||d|| would not fit a double; no normalised step: both 1 */
+typedef struct rni_unit { double lift, scale; } rni_unit;
+static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
+    rni_unit u = { 1, 1 };
+    size_t i;
+    if (s->desc.step != RN_STEP_NORMALISED && s->desc.step != RN_STEP_ADAM_NORMALISED) return u;
+    if (norm > 0 && !(norm > 1e-290 && norm < 1e290)) {
+        u.lift = rni_float((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
+        for (i = 0; i < s->desc.dim; i++) tmp[i] = (rn_real)(u.lift * (double)s->new_d[i]);
+        norm = rni_norm(tmp, s->desc.dim);
+    }
+    u.scale = norm > 0 ? 1 / norm : 0;
+    return u;
+}
 /* Adam's average of squares. Kept finite: an infinite one would end its coordinate for good, and could not be saved. */
 static double rni_adam_square(const rn_server *s, size_t i, double step) {
     const double beta = s->desc.beta2, v = beta * (double)s->v[i] + (1 - beta) * step * step;
     return v < RNI_REAL_MAX ? v : RNI_REAL_MAX;
 }
 /* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
-static void rni_server_move(const rn_server *s, double gamma, double norm, rn_real *next) {
+static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_real *next) {
     const rn_server_desc *d = &s->desc;
-    const int unit = d->step == RN_STEP_NORMALISED || d->step == RN_STEP_ADAM_NORMALISED;
-    const double scale = unit ? (norm > 0 ? 1 / norm : 0) : 1;
     const double fix1 = 1 / (1 - s->power1 * d->beta1), fix2 = 1 / (1 - s->power2 * d->beta2);
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        double step = scale * (double)s->new_d[i];
+        double step = unit.scale * (unit.lift * (double)s->new_d[i]);
         if (rni_is_adam(d->step)) {
             const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
             step = m * fix1 / (rni_sqrt(rni_adam_square(s, i, step) * fix2) + d->epsilon);
@@ -2447,12 +2459,11 @@ static void rni_server_move(const rn_server *s, double gamma, double norm, rn_re
         next[i] = (rn_real)((double)s->theta[i] + gamma * step);
     }
 }
-static void rni_adam_move(rn_server *s, double norm) {
+static void rni_adam_move(rn_server *s, rni_unit unit) {
     const rn_server_desc *d = &s->desc;
-    const double scale = d->step == RN_STEP_ADAM_NORMALISED ? (norm > 0 ? 1 / norm : 0) : 1;
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        const double step = scale * (double)s->new_d[i];
+        const double step = unit.scale * (unit.lift * (double)s->new_d[i]);
         s->m[i] = (rn_real)(d->beta1 * (double)s->m[i] + (1 - d->beta1) * step);
         s->v[i] = (rn_real)rni_adam_square(s, i, step);
     }
@@ -2487,6 +2498,7 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
     return r;
 }
 static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+    rni_unit unit;
     p->round = s->t;
     p->n = s->desc.n;
     p->dim = s->desc.dim;
@@ -2498,10 +2510,11 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
     if (!rni_all_finite(s->new_d, s->desc.dim)) return RN_ERR_AGGREGATE;
     p->norm = rni_norm(s->new_d, s->desc.dim);
-    rni_server_move(s, p->gamma, p->norm, s->next);
+    unit = rni_step_unit(s, p->norm, s->next);
+    rni_server_move(s, p->gamma, unit, s->next);
     rni_project(s->next, s->desc.dim, s->desc.radius);
     if (!rni_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
-    if (rni_is_adam(s->desc.step)) rni_adam_move(s, p->norm);
+    if (rni_is_adam(s->desc.step)) rni_adam_move(s, unit);
     memcpy(s->d, s->new_d, s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
     memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
     s->t++;

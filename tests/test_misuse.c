@@ -441,6 +441,31 @@ TEST theta_never_overflows(rn_step_kind step) {
     free(block);
     PASS();
 }
+/* a normalised step has length gamma, whatever the size of the rows: the least number, the largest one */
+TEST steps_are_normalised_at_the_ends(rn_step_kind step) {
+    static const double ends[] = { (double)REAL_TINY, (double)REAL_MIN, 1, (double)REAL_MAX };
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        enum { dim = 4 };
+        rn_real row[dim];
+        const rn_real *const rows_[1] = { row };
+        rn_server_desc d;
+        rn_server *s;
+        void *block;
+        fill_number(row, dim, ends[e]);
+        memset(&d, 0, sizeof d);
+        d.n = 1;
+        d.dim = dim;
+        d.step = step;
+        d.gamma = rn_constant(1);
+        block = need(malloc(rn_server_size(&d)));
+        ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+        ASSERT_EQ(RN_OK, rn_server_step(s, rows_, NULL));
+        for (size_t k = 0; k < dim; k++) /* Adam's first step is 1 for each number */
+            ASSERT(fabs((double)rn_server_theta(s)[k] - (step == RN_STEP_NORMALISED ? 0.5 : 1)) < 1e-6);
+        free(block);
+    }
+    PASS();
+}
 /* one giant row, and then usual ones: Adam's averages stay finite, can be saved, and forget it */
 TEST giants_are_forgotten(rn_step_kind step) {
     const rn_real giant_row[2] = { REAL_MAX / 2, -REAL_MAX }, usual[2] = { 1, -1 };
@@ -685,6 +710,8 @@ SUITE(rows_of_agents) {
         RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_step_kind)step);
         RUN_TESTp(refused_rounds_can_be_tried_again, (rn_step_kind)step);
         RUN_TESTp(theta_never_overflows, (rn_step_kind)step);
+        if (step == RN_STEP_NORMALISED || step == RN_STEP_ADAM_NORMALISED)
+            RUN_TESTp(steps_are_normalised_at_the_ends, (rn_step_kind)step);
         if (step != RN_STEP_PLAIN) RUN_TESTp(giants_are_forgotten, (rn_step_kind)step);
     }
     RUN_TEST(silent_majorities_stop_the_step_not_the_run);
