@@ -1780,8 +1780,10 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
                                rn_real *act,
                                void *work, size_t work_size) {
     rni_arena a = rni_arena_make(work, work_size);
-    void *w = rni_take(&a, 1, p && p->work_size ? p->work_size(p->self, 0) : 0);
+    const size_t bytes = p && p->work_size ? p->work_size(p->self, 0) : 0;
+    void *w = rni_take(&a, 1, bytes);
     if (!p || !p->act || !theta || !obs || !act) return RN_ERR_ARG;
+    if (p->work_size && !bytes) return RN_ERR_SIZE;
     if (p->work_size && !w) return RN_ERR_MEMORY;
     if (p->prepare) p->prepare(p->self, theta, w);
     p->act(p->self, theta, obs, rng, act, w);
@@ -2029,6 +2031,7 @@ static void rni_method_defaults(rn_method *m) {
 static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* task and policy, alone and together */
     if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
     if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions) return RN_ERR_DESC;
+    if (!rni_product_fits(e->obs_dim, 2) || !rni_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
     if (e->actions > (size_t)1 << 24 || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
     if (!rni_finite(e->act_low) || !rni_finite(e->act_high)) return RN_ERR_DESC;
@@ -3205,12 +3208,18 @@ RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) 
 }
 
 /* ---- 12. evaluation */
+static void *rni_evaluate_layout(rni_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) { /* gives work */
+    const size_t bytes = p->work_size ? p->work_size(p->self, 0) : 0;
+    if (p->work_size && !bytes) a->bad = 1;
+    *obs = rni_take_real(a, 2 * p->obs_dim);
+    *act = rni_take_real(a, p->act_dim);
+    return rni_take(a, 1, bytes);
+}
 RN_API size_t rn_evaluate_size(const rn_env *env, const rn_policy *p) {
     rni_arena a = rni_arena_make(NULL, 0);
+    rn_real *obs, *act;
     if (!env || !p || rni_fit_check(env, p) != RN_OK) return 0;
-    (void)rni_take_real(&a, 2 * p->obs_dim);
-    (void)rni_take_real(&a, p->act_dim);
-    (void)rni_take(&a, 1, p->work_size ? p->work_size(p->self, 0) : 0);
+    (void)rni_evaluate_layout(&a, p, &obs, &act);
     return rni_arena_size(&a);
 }
 static rn_status rni_evaluate_episode(const rn_env *env, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
@@ -3240,17 +3249,17 @@ RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_
     rn_real *obs, *act;
     void *work;
     rn_eval e;
-    size_t i, length = 0;
+    size_t i, length = 0, need;
     rn_status s;
     if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
     s = rni_fit_check(env, p);
     if (s != RN_OK) return s;
-    if (size < rn_evaluate_size(env, p)) return RN_ERR_MEMORY;
+    need = rn_evaluate_size(env, p);
+    if (!need) return RN_ERR_SIZE;
+    if (size < need) return RN_ERR_MEMORY;
     random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
     rng = rn_random_rng(&random);
-    obs = rni_take_real(&a, 2 * p->obs_dim);
-    act = rni_take_real(&a, p->act_dim);
-    work = rni_take(&a, 1, p->work_size ? p->work_size(p->self, 0) : 0);
+    work = rni_evaluate_layout(&a, p, &obs, &act);
     memset(&e, 0, sizeof e);
     if (p->prepare) p->prepare(p->self, theta, work);
     for (i = 0; i < episodes; i++) {

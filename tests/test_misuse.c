@@ -583,6 +583,7 @@ TEST bad_descs_are_refused(void) {
     PASS();
 }
 static void nan_init(void *self, const agg_rng *r, rn_real *theta) { (void)self; (void)r; theta[0] = (rn_real)NAN; }
+static size_t no_work(void *self, size_t T) { (void)self; (void)T; return 0; }
 TEST other_arguments(void) {
     static stage s;
     rn_trainer *t = NULL;
@@ -618,6 +619,23 @@ TEST other_arguments(void) {
     ASSERT_EQ((size_t)0, rn_trainer_save_size(NULL));
     rn_server_skip(NULL);
     rn_trainer_destroy(NULL);
+    { /* twice obs_dim is 0; work that is too large */
+        rn_env e = s.envs[0];
+        rn_policy p = s.d.policy;
+        rn_eval_desc ed;
+        rn_eval out;
+        memset(&ed, 0, sizeof ed);
+        e.obs_dim = p.obs_dim = (size_t)-1 / 2 + 1;
+        ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p));
+        ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
+        e = s.envs[0];
+        p = s.d.policy;
+        p.work_size = no_work;
+        ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p));
+        ASSERT_EQ((size_t)0, rn_policy_work(&p, 0));
+        ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
+        ASSERT_EQ(RN_ERR_SIZE, note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
+    }
     sd.n = (size_t)-1 / 8;
     sd.dim = 1000;
     ASSERT_EQ(RN_ERR_SIZE, note(rn_server_init(&server, &sd, block, sizeof block)));
