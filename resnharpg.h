@@ -506,9 +506,11 @@ RN_API double       rn_theory_trajectories(const rn_theory *p, double eps); /* p
 typedef struct rni_arena { unsigned char *base; size_t used, size; int bad; } rni_arena;
 #define RNI_ALIGN ((size_t)64)
 #ifdef AGG_DOUBLE
-  #define RNI_REAL_MAX 1.7976931348623157e308
+  #define RNI_REAL_MAX  1.7976931348623157e308
+  #define RNI_REAL_ROOT 1.3e154 /* its square fits */
 #else
-  #define RNI_REAL_MAX 3.4028234663852886e38
+  #define RNI_REAL_MAX  3.4028234663852886e38
+  #define RNI_REAL_ROOT 1.8e19
 #endif
 
 static void *rni_take(rni_arena *a, size_t count, size_t each) {
@@ -2443,10 +2445,12 @@ static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
     u.scale = norm > 0 ? 1 / norm : 0;
     return u;
 }
-/* Adam's average of squares. Kept finite: an infinite one would end its coordinate for good, and could not be saved. */
-static double rni_adam_square(const rn_server *s, size_t i, double step) {
-    const double beta = s->desc.beta2, v = beta * (double)s->v[i] + (1 - beta) * step * step;
-    return v < RNI_REAL_MAX ? v : RNI_REAL_MAX;
+/* number i of what the step follows. For Adam cut where its square would not fit: an average that is infinite would end
+   the coordinate for good, and could not be saved. */
+static double rni_step_number(const rn_server *s, rni_unit unit, size_t i) {
+    const double x = unit.scale * (unit.lift * (double)s->new_d[i]), most = RNI_REAL_ROOT;
+    if (!rni_is_adam(s->desc.step)) return x;
+    return x > most ? most : x < -most ? -most : x;
 }
 /* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
 static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_real *next) {
@@ -2454,10 +2458,11 @@ static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_
     const double fix1 = 1 / (1 - s->power1 * d->beta1), fix2 = 1 / (1 - s->power2 * d->beta2);
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        double step = unit.scale * (unit.lift * (double)s->new_d[i]);
+        double step = rni_step_number(s, unit, i);
         if (rni_is_adam(d->step)) {
             const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
-            step = m * fix1 / (rni_sqrt(rni_adam_square(s, i, step) * fix2) + d->epsilon);
+            const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
+            step = m * fix1 / (rni_sqrt(v * fix2) + d->epsilon);
         }
         next[i] = (rn_real)((double)s->theta[i] + gamma * step);
     }
@@ -2466,9 +2471,9 @@ static void rni_adam_move(rn_server *s, rni_unit unit) {
     const rn_server_desc *d = &s->desc;
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        const double step = unit.scale * (unit.lift * (double)s->new_d[i]);
+        const double step = rni_step_number(s, unit, i);
         s->m[i] = (rn_real)(d->beta1 * (double)s->m[i] + (1 - d->beta1) * step);
-        s->v[i] = (rn_real)rni_adam_square(s, i, step);
+        s->v[i] = (rn_real)(d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step);
     }
     s->power1 *= d->beta1;
     s->power2 *= d->beta2;

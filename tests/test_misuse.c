@@ -484,6 +484,7 @@ TEST giants_are_forgotten(rn_step_kind step) {
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_step(s, giants, NULL));
+    ASSERT(fabs((double)rn_server_theta(s)[0]) < 0.02 && fabs((double)rn_server_theta(s)[1]) < 0.02);
     for (int i = 0; i < 1200; i++) {
         ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
         ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
