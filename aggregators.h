@@ -2519,13 +2519,16 @@ static double aggi_default_strength(const agg_attack_desc *a) {
     return 1;
 }
 
+static int aggi_attack_looks_around(agg_attack_kind kind, const agg_real *own) { /* are the honest rows read? */
+    const int looks_at_own = kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
+    return kind == AGG_ATTACK_IPM || kind == AGG_ATTACK_ALIE || kind == AGG_ATTACK_MIMIC || (looks_at_own && !own);
+}
+
 static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
                                     const agg_real *own, const agg_real *out) {
-    const int looks_at_own = a && (a->kind == AGG_ATTACK_SIGN_FLIP || a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN);
-    const int looks_at_all = a && (a->kind == AGG_ATTACK_IPM || a->kind == AGG_ATTACK_ALIE || a->kind == AGG_ATTACK_MIMIC);
     size_t i;
     if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength)) return AGG_ERR_ARG;
-    if (looks_at_all || (looks_at_own && !own)) {
+    if (aggi_attack_looks_around(a->kind, own)) {
         if (!honest || !honest_n) return AGG_ERR_ARG;
         for (i = 0; i < honest_n; i++) if (!honest[i]) return AGG_ERR_ARG;
     }
@@ -2538,9 +2541,11 @@ static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *co
 AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
                               const agg_real *own, agg_real *out) {
     const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
+    int    around;
     double s, mean = 0, deviation = 0, low = DBL_MAX, high = -DBL_MAX;
     size_t k;
     if (valid != AGG_OK) return valid;
+    around = aggi_attack_looks_around(a->kind, own);
     s = a->strength != 0 ? a->strength : aggi_default_strength(a);
     for (k = 0; k < dim && a->kind == AGG_ATTACK_NOISE; k++) {
         if (!own) aggi_honest(honest, honest_n, k, &mean, &deviation);
@@ -2549,7 +2554,7 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
     }
     for (k = 0; k < dim; k++) {
         double mine, v = 0;
-        if (honest && honest_n) aggi_honest(honest, honest_n, k, &mean, &deviation);
+        if (around) aggi_honest(honest, honest_n, k, &mean, &deviation);
         mine = own ? (double)own[k] : mean;
         switch (a->kind) {
             case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;
