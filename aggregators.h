@@ -1896,6 +1896,21 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, pro
     return status;
 }
 
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report then has Weiszfeld's, which
+   are 1/distance and name the same point. d as aggi_gm_prove() left it. */
+static void aggi_gm_shares(aggi_ctx *c) {
+    const double *d = c->vec + c->n;
+    double nearest = aggi_infinity(), sum = 0, least = 0;
+    size_t i;
+    for (i = 0; i < c->n; i++) { nearest = aggi_min(nearest, d[i]); least = aggi_min(least, c->weight[i]); }
+    if (!(least < 0)) return;
+    for (i = 0; i < c->n; i++) {
+        c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
+        sum += c->weight[i];
+    }
+    for (i = 0; i < c->n; i++) c->weight[i] /= sum;
+}
+
 static int aggi_gm(aggi_ctx *c) {
     const double goal = aggi_gap(c->desc);
     double unit;
@@ -1908,6 +1923,7 @@ static int aggi_gm(aggi_ctx *c) {
     }
     if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
     c->exact = 0;
+    if (status == AGG_OK && c->report.weight) aggi_gm_shares(c);
     return status != AGG_OK ? status : c->report.gap <= goal ? AGG_OK : AGG_INEXACT;
 }
 

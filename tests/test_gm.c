@@ -36,6 +36,9 @@ static const char *check_gm(const agg_desc *d, const rows *x, const char *what) 
     else if (gap > goal + own) bad = WHY("%s n %zu dim %zu: true gap %g", what, n, dim, gap);
     else if (gap > rep.gap + 1e-12 + own)
         bad = WHY("%s n %zu dim %zu: true gap %g, reported %g", what, n, dim, gap, rep.gap);
+    for (size_t i = 0; i < n && !bad; i++)
+        if (!(rep.weight[i] >= 0 && rep.weight[i] <= 1 + 1e-9))
+            bad = WHY("%s n %zu dim %zu: row %zu has weight %g", what, n, dim, i, rep.weight[i]);
     free(out); free(z);
     report_free(&rep);
     return bad;
