@@ -1878,7 +1878,7 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, pro
     *unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
     for (i = 0; i < n; i++) {
         const double root = aggi_pair_root(c, c->pair[center * n + i]);
-        c->length[i] = c->wide ? aggi_near_power(root > 0 ? root : *unit) : 1; /* a unit for row i, so that its squares fit */
+        c->length[i] = c->wide ? aggi_near_power(aggi_max(root, *unit)) : 1; /* a unit for row i, so that its squares fit */
         w[i] = i == center;
         guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
         pull[i] = 1;
@@ -1903,9 +1903,8 @@ static void aggi_gm_shares(aggi_ctx *c) {
     double nearest = aggi_infinity(), sum = 0, least = 0;
     size_t i;
     for (i = 0; i < c->n; i++) { nearest = aggi_min(nearest, d[i]); least = aggi_min(least, c->weight[i]); }
-    if (!(least < 0)) return;
     for (i = 0; i < c->n; i++) {
-        c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
+        if (least < 0) c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
         sum += c->weight[i];
     }
     for (i = 0; i < c->n; i++) c->weight[i] /= sum;

@@ -130,6 +130,24 @@ TEST twins(void) {
             }
     PASS();
 }
+/* two far rows side by side, and a majority elsewhere: the pair's distance is no measure of how far off the median is */
+TEST far_twins(void) {
+    rng r = rng_make(330);
+    for (int e = 0; e < 4; e++)
+        for (size_t n = 5; n <= 9; n++) {
+            static const double size[] = { 1e10, 1e18, 1e30, (double)REAL_MAX / 16 };
+            rows x = rows_new(n, 11);
+            const char *bad;
+            for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), 11, &r, 0, size[e]);
+            memcpy(rows_at(&x, 1), rows_at(&x, 0), 11 * sizeof(agg_real));
+            rows_at(&x, 0)[7] = 1;
+            rows_at(&x, 1)[7] = 0;
+            bad = check_plain(&x, (n - 1) / 2, "far twins");
+            rows_free(&x);
+            if (bad) FAILm(bad);
+        }
+    PASS();
+}
 TEST collinear(void) {
     rng r = rng_make(400);
     for (size_t n = 2; n <= 12; n++)
@@ -323,6 +341,7 @@ SUITE(geometric_median) {
     RUN_TEST(optimum_at_a_row);
     RUN_TEST(optimum_barely_at_a_row);
     RUN_TEST(twins);
+    RUN_TEST(far_twins);
     RUN_TEST(collinear);
     RUN_TEST(coincident);
     RUN_TEST(one_and_two_rows);
