@@ -522,6 +522,7 @@ static size_t aggi_budget(const agg_desc *d) { /* a node of MDA's search costs u
     return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
 }
 static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->gap : 1 : 1e-6; }
+static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); } /* less is lost in rounding */
 
 static int aggi_sorts_columns(const agg_desc *d) {
     return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED || d->rule == AGG_BULYAN ||
@@ -1777,7 +1778,7 @@ static double aggi_gm_bound(const double *d, const double *pull, size_t n, doubl
 /* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances, about, in that unit. */
 static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *d, double *pull) {
     const size_t n = c->n;
-    const double goal = aggi_gap(c->desc);
+    const double goal = aggi_gap_sought(c->desc);
     double least, sum = 0, guessed = 0, close, r = 0, longest = 0, m = 0;
     size_t i, s;
     for (i = 0; i < n; i++) guessed += guess[i];
@@ -1848,9 +1849,19 @@ static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *co
     }
 }
 
-static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) { /* a few Newton steps with exact angles and distances */
+static double aggi_gm_sum(const double *d, size_t n) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += d[i];
+    return sum;
+}
+
+/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not uphill: where angles are
+   rounding alone, it can go anywhere. */
+static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
     const size_t n = c->n;
     double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n, best = c->report.gap, by = 1;
+    const double most = aggi_gm_sum(d, n) * (1 + 1e-9);
     size_t t;
     int    status = AGG_OK;
     memcpy(best_w, c->weight, n * sizeof *best_w);
@@ -1861,7 +1872,11 @@ static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) { /* a few Newt
         }
         aggi_gm_move(n, best_w, step, by, c->weight);
         status = aggi_gm_prove(c, unit, d, d, tmp);
-        if (c->report.gap < best) { best = c->report.gap; memcpy(best_w, c->weight, n * sizeof *best_w); by = 1; }
+        if (c->report.gap < best && aggi_gm_sum(d, n) <= most) {
+            best = c->report.gap;
+            memcpy(best_w, c->weight, n * sizeof *best_w);
+            by = 1;
+        }
         else by /= 4;
     }
     memcpy(c->weight, best_w, n * sizeof *best_w);
@@ -1885,7 +1900,7 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, pro
     }
     if (radius > 0) { /* else a majority coincides, and is the median */
         aggi_gm_matrix(c, center, radius, pull);
-        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap(c->desc), c->vec);
+        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap_sought(c->desc), c->vec);
     }
     for (i = 0, c->total = 0; i < n; i++) c->total += w[i];
     for (i = 0; i < n; i++) c->weight[i] = w[i] / c->total * pull[i];

@@ -309,6 +309,37 @@ TEST other_gaps(void) {
 }
 
 /* rows of very different sizes and a goal below rounding: it ends, and the gap reported is true */
+/* rows made of each other with a giant here and there: whatever gap is asked for, no step leaves their hull */
+TEST unreachable_gap_among_giants(void) {
+    rng r = rng_make(810);
+    agg_real out[7];
+    agg_report rep = report_new(9);
+    for (size_t t = 0; t < rounds(3000); t++) {
+        rows x = rows_new(9, 7);
+        agg_desc d = agg_make_desc(AGG_GM, 9, 7, 3);
+        ref_num z[7], best = 0;
+        d.gap = t % 2 ? 1e-300 : 1e-15;
+        for (size_t i = 0; i < 9; i++) {
+            fill_normal(rows_at(&x, i), 7, &r, 0, 1);
+            if (i && rng_below(&r, 4)) memcpy(rows_at(&x, i), rows_at(&x, rng_below(&r, i)), 7 * sizeof(agg_real));
+            if (rng_below(&r, 2)) rows_at(&x, i)[rng_below(&r, 7)] = (agg_real)pow(10, 60 * rng_unit(&r) - 27);
+        }
+        ASSERT(wrote(run(&d, x.row, out, &rep)));
+        ASSERT(all_finite(out, 7));
+        for (size_t i = 0; i < 9; i++) { /* no worse than the best of the rows */
+            ref_num value;
+            for (size_t k = 0; k < 7; k++) z[k] = (ref_num)x.row[i][k];
+            value = ref_gm_value(x.row, 9, 7, z);
+            if (!i || value < best) best = value;
+            ASSERT(rep.weight[i] >= 0 && rep.weight[i] <= 1 + 1e-9);
+        }
+        for (size_t k = 0; k < 7; k++) z[k] = (ref_num)out[k];
+        ASSERT(ref_gm_value(x.row, 9, 7, z) <= best * (1 + 1e-5));
+        rows_free(&x);
+    }
+    report_free(&rep);
+    PASS();
+}
 TEST unreachable_gap(void) {
     rng r = rng_make(800);
     rows x = rows_new(9, 6);
@@ -351,6 +382,7 @@ SUITE(geometric_median) {
     RUN_TEST(long_rows);
     RUN_TEST(other_gaps);
     RUN_TEST(unreachable_gap);
+    RUN_TEST(unreachable_gap_among_giants);
 }
 
 GREATEST_MAIN_DEFS();
