@@ -1626,14 +1626,15 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
     }
 }
 
-/* (s_i (x_i - c)).(s_j (x_j - c)) */
-static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si, double sj) {
+/* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball among denormal doubles */
+static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si, double sj, double lift) {
     const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
     double lane[8] = { 0 };
     size_t k;
     for (k = 0; k < c->dim; k++) {
         const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
-        lane[k % 8] += c->wide ? (u * si - v * si) * (w * sj - v * sj) : (u - v) * si * ((w - v) * sj);
+        lane[k % 8] += c->wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
+                                            : (u - v) * lift * si * ((w - v) * lift * sj);
     }
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
@@ -1642,7 +1643,7 @@ static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, 
    (pull_i < 1): their direction is all that matters, and their squares would drown the others. */
 static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
     const size_t n = c->n;
-    const double unit = aggi_pair_root(c, radius);
+    const double unit = aggi_pair_root(c, radius), lift = unit < 1e-150 ? aggi_pow2(600) : 1, square = unit * lift;
     size_t i, j;
     for (i = 0; i < n; i++) {
         const double away = aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit);
@@ -1655,7 +1656,7 @@ static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pu
             double v = aggi_pair_square(c, c->pair[i * n + j], radius);
             if (pull[i] < 1 || pull[j] < 1)
                 v = j < i ? c->mat[j * n + i] : j == i ? 0
-                  : aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] / unit / unit, pull[j] / unit / unit));
+                  : aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] / square / unit, pull[j] / square / unit, lift));
             c->mat[i * n + j] = v;
         }
     }

@@ -148,6 +148,24 @@ TEST far_twins(void) {
         }
     PASS();
 }
+/* the majority a few least numbers apart, the others at all distances: in units of such a ball nothing may overflow */
+TEST tiny_majority(void) {
+    const double tiny = 1000 * (double)REAL_TINY;
+    for (int far = 0; far < 12; far++) {
+        rows x = rows_new(10, 1);
+        agg_desc d = agg_make_desc(AGG_GM, 10, 1, 4);
+        agg_real out = 1;
+        rows_at(&x, 5)[0] = (agg_real)tiny;
+        rows_at(&x, 6)[0] = (agg_real)(tiny * pow(10, far));
+        rows_at(&x, 7)[0] = (agg_real)(tiny * 3e7);
+        rows_at(&x, 8)[0] = (agg_real)2e-16;
+        rows_at(&x, 9)[0] = (agg_real)0.875;
+        ASSERT(wrote(run(&d, x.row, &out, NULL)));
+        ASSERT(fabs((double)out) <= tiny);
+        rows_free(&x);
+    }
+    PASS();
+}
 TEST collinear(void) {
     rng r = rng_make(400);
     for (size_t n = 2; n <= 12; n++)
@@ -373,6 +391,7 @@ SUITE(geometric_median) {
     RUN_TEST(optimum_barely_at_a_row);
     RUN_TEST(twins);
     RUN_TEST(far_twins);
+    RUN_TEST(tiny_majority);
     RUN_TEST(collinear);
     RUN_TEST(coincident);
     RUN_TEST(one_and_two_rows);
