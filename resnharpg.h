@@ -2080,7 +2080,7 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
         g->work = rni_take(a, 1, bytes);
     }
     g->env_backup = (unsigned char *)rni_take(a, 1, d->env.state_size);
-    *out = g == &local ? NULL : g;
+    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
@@ -2098,6 +2098,7 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
     if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
     a = rni_arena_make(memory, size);
     s = rni_agent_layout(d, &a, &g);
+    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
     g->random_action = d->random_action;
     g->flip_reward = d->flip_reward;
@@ -2388,7 +2389,7 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
         if (!g->scratch_size) return RN_ERR_DESC;
         g->scratch = rni_take(a, 1, g->scratch_size);
     }
-    *out = g == &local ? NULL : g;
+    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 RN_API size_t rn_server_size(const rn_server_desc *d) {
@@ -2408,6 +2409,7 @@ RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, voi
     if (d->theta && !rni_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
     a = rni_arena_make(memory, size);
     s = rni_server_layout(d, &a, &g);
+    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
     bytes = d->dim * sizeof(rn_real);
     memset(g->theta, 0, bytes);
@@ -2657,7 +2659,7 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
     g->honest = (const rn_real **)rni_take(a, d->agents, sizeof *g->honest);
     g->sent   = rni_take_real(a, d->agents * d->policy.dim);
     s = rni_trainer_parts(d, a, g, make);
-    *out = g == &local ? NULL : g;
+    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return s;
 }
 RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {
@@ -2675,6 +2677,7 @@ RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d,
     if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
     a = rni_arena_make(memory, size);
     s = rni_trainer_layout(d, &a, &g);
+    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
     g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 2);
     if (!d->server.theta && d->policy.init) {

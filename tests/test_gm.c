@@ -352,7 +352,7 @@ TEST unreachable_gap_among_giants(void) {
             ASSERT(rep.weight[i] >= 0 && rep.weight[i] <= 1 + 1e-9);
         }
         for (size_t k = 0; k < 7; k++) z[k] = (ref_num)out[k];
-        ASSERT(ref_gm_value(x.row, 9, 7, z) <= best * (1 + 1e-5));
+        ASSERT(ref_gm_value(x.row, 9, 7, z) <= best * (1 + (ref_num)1e-5));
         rows_free(&x);
     }
     report_free(&rep);

@@ -585,6 +585,50 @@ TEST bad_descs_are_refused(void) {
 }
 static void nan_init(void *self, const agg_rng *r, rn_real *theta) { (void)self; (void)r; theta[0] = (rn_real)NAN; }
 static size_t no_work(void *self, size_t T) { (void)self; (void)T; return 0; }
+/* callbacks that want more the second time they are asked */
+typedef struct growing { rn_policy good; rn_env env; size_t more; } growing;
+static size_t growing_work(void *self, size_t T) {
+    growing *g = (growing *)self;
+    return g->good.work_size(g->good.self, T) + (g->more += 4096);
+}
+static rn_env growing_env(void *self, size_t index) {
+    growing *g = (growing *)self;
+    rn_env e = g->env;
+    (void)index;
+    e.state_size = g->more += 4096;
+    e.save = walk_save;
+    e.load = walk_load;
+    return e;
+}
+TEST sizes_that_change_are_refused(void) {
+    static stage s;
+    static unsigned char block[1 << 16];
+    growing g;
+    rn_agent_desc ad;
+    rn_agent *a = NULL;
+    rn_trainer *t = NULL;
+    stage_make(&s, 0);
+    memset(&ad, 0, sizeof ad);
+    g.good = s.p.policy;
+    g.env = ad.env = s.envs[0];
+    g.more = 0;
+    ad.policy = s.p.policy;
+    ad.policy.self = &g;
+    ad.policy.work_size = growing_work;
+    ad.method = s.d.method;
+    {
+        const size_t size = rn_agent_size(&ad);
+        ASSERT(size > 0 && size + 2 * 4096 <= sizeof block);
+        g.more = 0;
+        ASSERT_EQ(RN_ERR_MEMORY, note(rn_agent_init(&a, &ad, block, size)));
+        ASSERT_EQ(NULL, a);
+    }
+    s.d.make_env = growing_env;
+    s.d.make_env_self = &g;
+    ASSERT(rn_trainer_create(&t, &s.d) > RN_MORE);
+    ASSERT_EQ(NULL, t);
+    PASS();
+}
 TEST other_arguments(void) {
     static stage s;
     rn_trainer *t = NULL;
@@ -738,6 +782,7 @@ SUITE(rows_of_agents) {
 }
 SUITE(descs) {
     RUN_TEST(bad_descs_are_refused);
+    RUN_TEST(sizes_that_change_are_refused);
     RUN_TEST(other_arguments);
     RUN_TEST(saving_has_its_statuses);
     RUN_TEST(every_status_was_reached);
