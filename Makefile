@@ -106,6 +106,31 @@ golden: $(BUILD)/tests/float/test_bits $(BUILD)/tests/double/test_bits  ## store
 	   echo '#else'             && $(BUILD)/tests/float/test_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
 	mv $(BUILD)/golden.h tests/golden.h
 
+msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at (needs clang)
+	@$(MAKE) test BUILD=$(BUILD)/msan CC=clang CXX=clang++ CFLAGS="-O1 -g -fno-omit-frame-pointer \
+	    -fno-sanitize-recover=all -fsanitize=memory -fsanitize-memory-track-origins"
+
+tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
+	@$(MAKE) test BUILD=$(BUILD)/tsan NAMES="test_threads test_laws test_trainer" \
+	    CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
+
+# Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the calls promise about time is at
+# the top of each tests/fuzz/*.c. What is found is kept in $(BUILD)/fuzz/corpus and added to next time.
+SECONDS = 60
+FUZZERS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ    = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=fuzzer,address,undefined,float-cast-overflow
+fuzz:  ## libFuzzer on both headers, SECONDS=60 for each program (needs clang)
+	@$(MAKE) CC=clang CFLAGS="$(FUZZ)" $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/fuzz/$(v)/,$(FUZZERS)))
+	@for f in $(FUZZERS); do for v in $(VARIANTS); do \
+	    sh tests/fuzz/run.sh $(BUILD)/fuzz $$v $$f $(SECONDS) || exit 1; done; done
+
+ROUNDS = 1000000
+soak: $(BUILD)/tests/soak  ## random tiny federations, attacked, broken off and resumed, ROUNDS=1000000 of them
+	@$(BUILD)/tests/soak $(ROUNDS)
+
+lint:  ## clang-tidy, cppcheck and gcc -fanalyzer on the headers and the programs
+	@sh tests/lint.sh $(BUILD)
+
 GCOV = gcov
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
@@ -172,6 +197,9 @@ $(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -O1 -g
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/fuzz/float/%:   tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests)
+$(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests -DAGG_DOUBLE)
+$(BUILD)/tests/soak:     CFLAGS = -O2 -g
 $(BUILD)/tests/float/%:  tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS))
 $(BUILD)/tests/double/%: tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS) -DAGG_DOUBLE)
 $(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))

@@ -555,6 +555,7 @@ static size_t aggi_budget(const agg_desc *d) { /* a node of MDA's search costs u
     return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
 }
 static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->gap : 1 : 1e-6; }
+static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); } /* less is lost in rounding */
 
 static int aggi_sorts_columns(const agg_desc *d) {
     return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED || d->rule == AGG_BULYAN ||
@@ -1614,13 +1615,15 @@ static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) { /* z = sum
 /* Minimise over w, on distances alone; vec: 10 n numbers, the first n are w. */
 static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap, double *vec) {
     double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n, *tmp = vec + 5 * n;
-    double value = 0, r, at = 0, sum;
+    double value = 0, r, at = 0, sum, close;
     size_t i, j, best = 0, t, h;
     for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
         for (j = 0, sum = 0; j < n; j++) sum += aggi_sqrt(m[i * n + j]);
         if (!i || sum < value) { value = sum; best = i; }
     }
-    for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); at += d[j] > 0 ? 0 : 1; }
+    for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); }
+    close = aggi_gm_close(gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
+    for (j = 0; j < n; j++) if (d[j] <= close) { d[j] = 0; at += 1; }
     aggi_gm_cosines(m, n, d, cosine);
     if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
     r = aggi_sqrt(aggi_gm_apply(cosine, n, step, tmp));
@@ -1656,14 +1659,15 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
     }
 }
 
-/* (s_i (x_i - c)).(s_j (x_j - c)) */
-static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si, double sj) {
+/* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball among denormal doubles */
+static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si, double sj, double lift) {
     const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
     double lane[8] = { 0 };
     size_t k;
     for (k = 0; k < c->dim; k++) {
         const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
-        lane[k % 8] += c->wide ? (u * si - v * si) * (w * sj - v * sj) : (u - v) * si * ((w - v) * sj);
+        lane[k % 8] += c->wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
+                                            : (u - v) * lift * si * ((w - v) * lift * sj);
     }
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
@@ -1672,7 +1676,7 @@ static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, 
    (pull_i < 1): their direction is all that matters, and their squares would drown the others. */
 static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
     const size_t n = c->n;
-    const double unit = aggi_pair_root(c, radius);
+    const double unit = aggi_pair_root(c, radius), lift = unit < 1e-150 ? aggi_pow2(600) : 1, square = unit * lift;
     size_t i, j;
     for (i = 0; i < n; i++) {
         const double away = aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit);
@@ -1685,7 +1689,7 @@ static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pu
             double v = aggi_pair_square(c, c->pair[i * n + j], radius);
             if (pull[i] < 1 || pull[j] < 1)
                 v = j < i ? c->mat[j * n + i] : j == i ? 0
-                  : aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] / unit / unit, pull[j] / unit / unit));
+                  : aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] / square / unit, pull[j] / square / unit, lift));
             c->mat[i * n + j] = v;
         }
     }
@@ -1808,7 +1812,7 @@ static double aggi_gm_bound(const double *d, const double *pull, size_t n, doubl
 /* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances, about, in that unit. */
 static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *d, double *pull) {
     const size_t n = c->n;
-    const double goal = aggi_gap(c->desc);
+    const double goal = aggi_gap_sought(c->desc);
     double least, sum = 0, guessed = 0, close, r = 0, longest = 0, m = 0;
     size_t i, s;
     for (i = 0; i < n; i++) guessed += guess[i];
@@ -1879,9 +1883,19 @@ static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *co
     }
 }
 
-static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) { /* a few Newton steps with exact angles and distances */
+static double aggi_gm_sum(const double *d, size_t n) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += d[i];
+    return sum;
+}
+
+/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not uphill: where angles are
+   rounding alone, it can go anywhere. */
+static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
     const size_t n = c->n;
     double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n, best = c->report.gap, by = 1;
+    const double most = aggi_gm_sum(d, n) * (1 + 1e-9);
     size_t t;
     int    status = AGG_OK;
     memcpy(best_w, c->weight, n * sizeof *best_w);
@@ -1892,7 +1906,11 @@ static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) { /* a few Newt
         }
         aggi_gm_move(n, best_w, step, by, c->weight);
         status = aggi_gm_prove(c, unit, d, d, tmp);
-        if (c->report.gap < best) { best = c->report.gap; memcpy(best_w, c->weight, n * sizeof *best_w); by = 1; }
+        if (c->report.gap < best && aggi_gm_sum(d, n) <= most) {
+            best = c->report.gap;
+            memcpy(best_w, c->weight, n * sizeof *best_w);
+            by = 1;
+        }
         else by /= 4;
     }
     memcpy(c->weight, best_w, n * sizeof *best_w);
@@ -1909,14 +1927,14 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, pro
     *unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
     for (i = 0; i < n; i++) {
         const double root = aggi_pair_root(c, c->pair[center * n + i]);
-        c->length[i] = c->wide ? aggi_near_power(root > 0 ? root : *unit) : 1; /* a unit for row i, so that its squares fit */
+        c->length[i] = c->wide ? aggi_near_power(aggi_max(root, *unit)) : 1; /* a unit for row i, so that its squares fit */
         w[i] = i == center;
         guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
         pull[i] = 1;
     }
     if (radius > 0) { /* else a majority coincides, and is the median */
         aggi_gm_matrix(c, center, radius, pull);
-        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap(c->desc), c->vec);
+        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap_sought(c->desc), c->vec);
     }
     for (i = 0, c->total = 0; i < n; i++) c->total += w[i];
     for (i = 0; i < n; i++) c->weight[i] = w[i] / c->total * pull[i];
@@ -1925,6 +1943,20 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, pro
     status = aggi_gm_prove(c, *unit, guess, guess, c->vec + 3 * n);
     for (i = 0; i < n; i++) if (!(pull[i] > 0)) c->report.gap = 0; /* within the ball the value is that row's distance, all but */
     return status;
+}
+
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report then has Weiszfeld's, which
+   are 1/distance and name the same point. d as aggi_gm_prove() left it. */
+static void aggi_gm_shares(aggi_ctx *c) {
+    const double *d = c->vec + c->n;
+    double nearest = aggi_infinity(), sum = 0, least = 0;
+    size_t i;
+    for (i = 0; i < c->n; i++) { nearest = aggi_min(nearest, d[i]); least = aggi_min(least, c->weight[i]); }
+    for (i = 0; i < c->n; i++) {
+        if (least < 0) c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
+        sum += c->weight[i];
+    }
+    for (i = 0; i < c->n; i++) c->weight[i] /= sum;
 }
 
 static int aggi_gm(aggi_ctx *c) {
@@ -1939,6 +1971,7 @@ static int aggi_gm(aggi_ctx *c) {
     }
     if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
     c->exact = 0;
+    if (status == AGG_OK && c->report.weight) aggi_gm_shares(c);
     return status != AGG_OK ? status : c->report.gap <= goal ? AGG_OK : AGG_INEXACT;
 }
 
@@ -2550,13 +2583,16 @@ static double aggi_default_strength(const agg_attack_desc *a) {
     return 1;
 }
 
+static int aggi_attack_looks_around(agg_attack_kind kind, const agg_real *own) { /* are the honest rows read? */
+    const int looks_at_own = kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
+    return kind == AGG_ATTACK_IPM || kind == AGG_ATTACK_ALIE || kind == AGG_ATTACK_MIMIC || (looks_at_own && !own);
+}
+
 static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
                                     const agg_real *own, const agg_real *out) {
-    const int looks_at_own = a && (a->kind == AGG_ATTACK_SIGN_FLIP || a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN);
-    const int looks_at_all = a && (a->kind == AGG_ATTACK_IPM || a->kind == AGG_ATTACK_ALIE || a->kind == AGG_ATTACK_MIMIC);
     size_t i;
     if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength)) return AGG_ERR_ARG;
-    if (looks_at_all || (looks_at_own && !own)) {
+    if (aggi_attack_looks_around(a->kind, own)) {
         if (!honest || !honest_n) return AGG_ERR_ARG;
         for (i = 0; i < honest_n; i++) if (!honest[i]) return AGG_ERR_ARG;
     }
@@ -2569,9 +2605,11 @@ static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *co
 AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
                               const agg_real *own, agg_real *out) {
     const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
+    int    around;
     double s, mean = 0, deviation = 0, low = DBL_MAX, high = -DBL_MAX;
     size_t k;
     if (valid != AGG_OK) return valid;
+    around = aggi_attack_looks_around(a->kind, own);
     s = a->strength != 0 ? a->strength : aggi_default_strength(a);
     for (k = 0; k < dim && a->kind == AGG_ATTACK_NOISE; k++) {
         if (!own) aggi_honest(honest, honest_n, k, &mean, &deviation);
@@ -2580,7 +2618,7 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
     }
     for (k = 0; k < dim; k++) {
         double mine, v = 0;
-        if (honest && honest_n) aggi_honest(honest, honest_n, k, &mean, &deviation);
+        if (around) aggi_honest(honest, honest_n, k, &mean, &deviation);
         mine = own ? (double)own[k] : mean;
         switch (a->kind) {
             case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;

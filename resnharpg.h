@@ -202,7 +202,7 @@ RN_API const char *rn_status_text(rn_status s); /* never NULL */
 
 /* ---- random numbers */
 typedef struct rn_random { uint64_t s[4]; } rn_random; /* plain data: copy it, save it */
-RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream); /* time grows with stream: 0.3 us each */
+RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream);
 RN_API uint64_t  rn_random_next(rn_random *r);
 RN_API agg_rng   rn_random_rng(rn_random *r);            /* as a callback; r must outlive it */
 RN_API double    rn_uniform(const agg_rng *rng);         /* [0,1), 53 bits */
@@ -524,6 +524,13 @@ RN_API double       rn_theory_trajectories(const rn_theory *p, double eps); /* p
 /* Memory is laid out twice by the same code: first with base == NULL to count, then for real. */
 typedef struct rni_arena { unsigned char *base; size_t used, size; int bad; } rni_arena;
 #define RNI_ALIGN ((size_t)64)
+#ifdef AGG_DOUBLE
+  #define RNI_REAL_MAX  1.7976931348623157e308
+  #define RNI_REAL_ROOT 1.3e154 /* its square fits */
+#else
+  #define RNI_REAL_MAX  3.4028234663852886e38
+  #define RNI_REAL_ROOT 1.8e19
+#endif
 
 static void *rni_take(rni_arena *a, size_t count, size_t each) {
     const size_t max = (size_t)-1 / 2;
@@ -926,14 +933,35 @@ static void rni_random_jump(rn_random *r, const uint64_t *poly) {
         }
     *r = to;
 }
+/* a = a b, modulo the engine's characteristic polynomial x^256 + .., so that any number of jumps becomes one */
+static void rni_poly_times(uint64_t *a, const uint64_t *b) {
+    static const uint64_t mod[4] = { 0x9d116f2bb0f0f001u, 0x0280002bcefd1a5eu, 0x04b4edcf26259f85u,
+            0x0003c03c3f3ecb19u };
+    uint64_t to[4] = { 0, 0, 0, 0 };
+    int i, j;
+    for (i = 255; i >= 0; i--) { /* Horner: to = x to + b_i a */
+        const uint64_t over = 0 - (to[3] >> 63), add = 0 - ((b[i / 64] >> (i % 64)) & 1u);
+        for (j = 3; j >= 0; j--) {
+            const uint64_t carry = j ? to[j - 1] >> 63 : 0;
+            to[j] = ((to[j] << 1) | carry) ^ (mod[j] & over) ^ (a[j] & add);
+        }
+    }
+    memcpy(a, to, sizeof to);
+}
+static void rni_random_jumps(rn_random *r, const uint64_t *poly, uint32_t times) {
+    uint64_t power[4] = { 1, 0, 0, 0 }, square[4];
+    memcpy(square, poly, sizeof square);
+    for (; times; times >>= 1) {
+        if (times & 1u) rni_poly_times(power, square);
+        rni_poly_times(square, square);
+    }
+    rni_random_jump(r, power);
+}
 enum { RNI_FOR_AGENTS, RNI_FOR_EVALUATION, RNI_FOR_TRAINER }; /* parts of a seed's sequence, 2^192 steps apart */
 
-static void rni_random_next_stream(rn_random *r) { /* 2^128 steps */
+static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
     static const uint64_t near[4] = { 0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
             0x39abdc4529b1661cu };
-    rni_random_jump(r, near);
-}
-static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
     static const uint64_t far[4] = { 0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
             0x39109bb02acbe635u };
     rn_random r;
@@ -945,7 +973,7 @@ static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
         r.s[i] = z ^ (z >> 31);
     }
     while (part-- > 0) rni_random_jump(&r, far);
-    while (stream-- > 0) rni_random_next_stream(&r);
+    rni_random_jumps(&r, near, stream);
     return r;
 }
 RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,
@@ -1769,8 +1797,10 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
                                rn_real *act,
                                void *work, size_t work_size) {
     rni_arena a = rni_arena_make(work, work_size);
-    void *w = rni_take(&a, 1, p && p->work_size ? p->work_size(p->self, 0) : 0);
+    const size_t bytes = p && p->work_size ? p->work_size(p->self, 0) : 0;
+    void *w = rni_take(&a, 1, bytes);
     if (!p || !p->act || !theta || !obs || !act) return RN_ERR_ARG;
+    if (p->work_size && !bytes) return RN_ERR_SIZE;
     if (p->work_size && !w) return RN_ERR_MEMORY;
     if (p->prepare) p->prepare(p->self, theta, w);
     p->act(p->self, theta, obs, rng, act, w);
@@ -2018,6 +2048,7 @@ static void rni_method_defaults(rn_method *m) {
 static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* task and policy, alone and together */
     if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
     if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions) return RN_ERR_DESC;
+    if (!rni_product_fits(e->obs_dim, 2) || !rni_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
     if (e->actions > (size_t)1 << 24 || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
     if (!rni_finite(e->act_low) || !rni_finite(e->act_high)) return RN_ERR_DESC;
@@ -2064,7 +2095,7 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
         g->work = rni_take(a, 1, bytes);
     }
     g->env_backup = (unsigned char *)rni_take(a, 1, d->env.state_size);
-    *out = g == &local ? NULL : g;
+    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
@@ -2082,6 +2113,7 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
     if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
     a = rni_arena_make(memory, size);
     s = rni_agent_layout(d, &a, &g);
+    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
     g->random_action = d->random_action;
     g->flip_reward = d->flip_reward;
@@ -2291,18 +2323,21 @@ RN_API size_t rn_theorem_horizon(double T, double discount) {
     h = rni_log(T + 1) / (1 - discount);
     return h <= 1 ? 1 : h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
 }
+static double rni_power(double x, size_t n) { /* by squaring: 2^60 rounds are 60 products */
+    double power = 1;
+    for (; n; n /= 2, x *= x) if (n & 1) power *= x;
+    return power;
+}
 RN_API double rn_schedule_at(const rn_schedule *s, size_t t) {
     const size_t rounds = s->rounds ? s->rounds : 1;
+    const size_t past = t ? t - 1 : 0;
     double value = s->value;
-    size_t i;
     switch (s->kind) {
         case RN_CONSTANT: return value;
-        case RN_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)(t - 1) / (double)rounds);
+        case RN_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)past / (double)rounds);
         case RN_INVERSE:  return value / ((double)(t / rounds) + s->shift);
-        case RN_CALLBACK: return s->at(s->self, t);
-        case RN_STEPS:
-            for (i = (t - 1) / rounds; i > 0 && value != 0 && s->factor != 1; i--) value *= s->factor;
-            return value;
+        case RN_CALLBACK: return s->at ? s->at(s->self, t) : 0;
+        case RN_STEPS:    return value * rni_power(s->factor, past / rounds);
     }
     return 0;
 }
@@ -2370,7 +2405,7 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
         if (!g->scratch_size) return RN_ERR_DESC;
         g->scratch = rni_take(a, 1, g->scratch_size);
     }
-    *out = g == &local ? NULL : g;
+    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 RN_API size_t rn_server_size(const rn_server_desc *d) {
@@ -2390,6 +2425,7 @@ RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, voi
     if (d->theta && !rni_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
     a = rni_arena_make(memory, size);
     s = rni_server_layout(d, &a, &g);
+    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
     bytes = d->dim * sizeof(rn_real);
     memset(g->theta, 0, bytes);
@@ -2413,15 +2449,34 @@ RN_API size_t         rn_server_round(const rn_server *s)     { return s ? s->t 
 RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_at(&s->desc.eta, s->t) : 0; }
 RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_at(&s->desc.gamma, s->t) : 0; }
 
+/* d/||d|| = scale (lift d); lift is 1 unless ||d|| or 1/||d|| would not fit a double; no normalised step: both 1 */
+typedef struct rni_unit { double lift, scale; } rni_unit;
+static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
+    rni_unit u = { 1, 1 };
+    size_t i;
+    if (s->desc.step != RN_STEP_NORMALISED && s->desc.step != RN_STEP_ADAM_NORMALISED) return u;
+    if (norm > 0 && !(norm > 1e-290 && norm < 1e290)) {
+        u.lift = rni_float((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
+        for (i = 0; i < s->desc.dim; i++) tmp[i] = (rn_real)(u.lift * (double)s->new_d[i]);
+        norm = rni_norm(tmp, s->desc.dim);
+    }
+    u.scale = norm > 0 ? 1 / norm : 0;
+    return u;
+}
+/* number i of what the step follows. For Adam cut where its square would not fit: an average that is infinite would end
+   the coordinate for good, and could not be saved. */
+static double rni_step_number(const rn_server *s, rni_unit unit, size_t i) {
+    const double x = unit.scale * (unit.lift * (double)s->new_d[i]), most = RNI_REAL_ROOT;
+    if (!rni_is_adam(s->desc.step)) return x;
+    return x > most ? most : x < -most ? -most : x;
+}
 /* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
-static void rni_server_move(const rn_server *s, double gamma, double norm, rn_real *next) {
+static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_real *next) {
     const rn_server_desc *d = &s->desc;
-    const int unit = d->step == RN_STEP_NORMALISED || d->step == RN_STEP_ADAM_NORMALISED;
-    const double scale = unit ? (norm > 0 ? 1 / norm : 0) : 1;
     const double fix1 = 1 / (1 - s->power1 * d->beta1), fix2 = 1 / (1 - s->power2 * d->beta2);
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        double step = scale * (double)s->new_d[i];
+        double step = rni_step_number(s, unit, i);
         if (rni_is_adam(d->step)) {
             const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
             const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
@@ -2430,12 +2485,11 @@ static void rni_server_move(const rn_server *s, double gamma, double norm, rn_re
         next[i] = (rn_real)((double)s->theta[i] + gamma * step);
     }
 }
-static void rni_adam_move(rn_server *s, double norm) {
+static void rni_adam_move(rn_server *s, rni_unit unit) {
     const rn_server_desc *d = &s->desc;
-    const double scale = d->step == RN_STEP_ADAM_NORMALISED ? (norm > 0 ? 1 / norm : 0) : 1;
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        const double step = scale * (double)s->new_d[i];
+        const double step = rni_step_number(s, unit, i);
         s->m[i] = (rn_real)(d->beta1 * (double)s->m[i] + (1 - d->beta1) * step);
         s->v[i] = (rn_real)(d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step);
     }
@@ -2470,6 +2524,7 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
     return r;
 }
 static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+    rni_unit unit;
     p->round = s->t;
     p->n = s->desc.n;
     p->dim = s->desc.dim;
@@ -2481,10 +2536,11 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
     if (!rni_all_finite(s->new_d, s->desc.dim)) return RN_ERR_AGGREGATE;
     p->norm = rni_norm(s->new_d, s->desc.dim);
-    rni_server_move(s, p->gamma, p->norm, s->next);
+    unit = rni_step_unit(s, p->norm, s->next);
+    rni_server_move(s, p->gamma, unit, s->next);
     rni_project(s->next, s->desc.dim, s->desc.radius);
     if (!rni_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
-    if (rni_is_adam(s->desc.step)) rni_adam_move(s, p->norm);
+    if (rni_is_adam(s->desc.step)) rni_adam_move(s, unit);
     memcpy(s->d, s->new_d, s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
     memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
     s->t++;
@@ -2552,7 +2608,8 @@ static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) 
     a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
     a.policy = d->policy;
     a.method = d->method;
-    a.seed = d->seed; /* stream i is set by rni_trainer_parts, which comes from stream i-1: no N^2/2 jumps */
+    a.seed = d->seed;
+    a.stream = (uint32_t)i;
     if (d->rngs) a.rng = d->rngs[i];
     a.random_action = lie.kind == RN_LIE_ACTION;
     a.flip_reward = lie.kind == RN_LIE_REWARD;
@@ -2569,7 +2626,6 @@ static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
 static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_trainer *g, int make) {
     const rn_server_desc sd = rni_trainer_server_desc(d);
     const size_t server_size = rn_server_size(&sd);
-    rn_random stream = rn_random_make(d->seed, 0);
     rn_status s = RN_OK;
     rn_server *none = NULL;
     rni_arena probe = rni_arena_make(NULL, 0);
@@ -2592,8 +2648,6 @@ static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_tr
         }
         if (!make) continue;
         s = rn_agent_init(&g->agents[i], &ad, block, size);
-        if (s == RN_OK && !ad.rng.next) g->agents[i]->random = stream;
-        rni_random_next_stream(&stream);
         g->lies[i] = lie;
         g->status[i] = RN_OK;
     }
@@ -2621,7 +2675,7 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
     g->honest = (const rn_real **)rni_take(a, d->agents, sizeof *g->honest);
     g->sent   = rni_take_real(a, d->agents * d->policy.dim);
     s = rni_trainer_parts(d, a, g, make);
-    *out = g == &local ? NULL : g;
+    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return s;
 }
 RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {
@@ -2639,6 +2693,7 @@ RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d,
     if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
     a = rni_arena_make(memory, size);
     s = rni_trainer_layout(d, &a, &g);
+    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
     g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 2);
     if (!d->server.theta && d->policy.init) {
@@ -2847,7 +2902,7 @@ typedef uint64_t rni_word;
 #else
 typedef uint32_t rni_word;
 #endif
-static void rni_io_real(rni_io *io, rn_real *x, size_t n) { /* 4 or 8 bytes each */
+static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) { /* 4 or 8 bytes each; finite, at least low */
     size_t i, b;
     if (!rni_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
         io->bad = 1;
@@ -2864,11 +2919,12 @@ static void rni_io_real(rni_io *io, rn_real *x, size_t n) { /* 4 or 8 bytes each
         }
         for (b = 0, bits = 0; b < sizeof *x; b++) bits |= (rni_word)((rni_word)io->from[at + b] << (8 * b));
         memcpy(&y, &bits, sizeof y);
-        if (!(y - y == 0)) io->bad = 1;
+        if (!(y - y == 0 && (double)y >= low)) io->bad = 1;
         if (io->mode == RNI_READ) x[i] = y;
     }
     io->at += n * sizeof *x;
 }
+static void rni_io_real(rni_io *io, rn_real *x, size_t n) { rni_io_reals(io, x, n, -RNI_REAL_MAX); }
 static void rni_io_random(rni_io *io, rn_random *r) {
     uint64_t any = 0;
     size_t i;
@@ -2985,7 +3041,7 @@ static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_real(io, s->d, s->desc.dim);
     if (!s->m) return;
     rni_io_real(io, s->m, s->desc.dim);
-    rni_io_real(io, s->v, s->desc.dim);
+    rni_io_reals(io, s->v, s->desc.dim, 0);
 }
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i;
@@ -2997,7 +3053,7 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     for (i = 0; i < t->desc.agents; i++) {
         const rn_status s = (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
         if (io->mode == RNI_READ) t->status[i] = s;
-        if (rni_io_agent(io, t->agents[i]) && !busy) io->bad = 1; /* nobody would ever finish its round */
+        if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE)) io->bad = 1; /* else nobody would end its round */
     }
 }
 
@@ -3177,12 +3233,18 @@ RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) 
 }
 
 /* ---- 12. evaluation */
+static void *rni_evaluate_layout(rni_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) { /* gives work */
+    const size_t bytes = p->work_size ? p->work_size(p->self, 0) : 0;
+    if (p->work_size && !bytes) a->bad = 1;
+    *obs = rni_take_real(a, 2 * p->obs_dim);
+    *act = rni_take_real(a, p->act_dim);
+    return rni_take(a, 1, bytes);
+}
 RN_API size_t rn_evaluate_size(const rn_env *env, const rn_policy *p) {
     rni_arena a = rni_arena_make(NULL, 0);
+    rn_real *obs, *act;
     if (!env || !p || rni_fit_check(env, p) != RN_OK) return 0;
-    (void)rni_take_real(&a, 2 * p->obs_dim);
-    (void)rni_take_real(&a, p->act_dim);
-    (void)rni_take(&a, 1, p->work_size ? p->work_size(p->self, 0) : 0);
+    (void)rni_evaluate_layout(&a, p, &obs, &act);
     return rni_arena_size(&a);
 }
 static rn_status rni_evaluate_episode(const rn_env *env, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
@@ -3212,17 +3274,17 @@ RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_
     rn_real *obs, *act;
     void *work;
     rn_eval e;
-    size_t i, length = 0;
+    size_t i, length = 0, need;
     rn_status s;
     if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
     s = rni_fit_check(env, p);
     if (s != RN_OK) return s;
-    if (size < rn_evaluate_size(env, p)) return RN_ERR_MEMORY;
+    need = rn_evaluate_size(env, p);
+    if (!need) return RN_ERR_SIZE;
+    if (size < need) return RN_ERR_MEMORY;
     random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
     rng = rn_random_rng(&random);
-    obs = rni_take_real(&a, 2 * p->obs_dim);
-    act = rni_take_real(&a, p->act_dim);
-    work = rni_take(&a, 1, p->work_size ? p->work_size(p->self, 0) : 0);
+    work = rni_evaluate_layout(&a, p, &obs, &act);
     memset(&e, 0, sizeof e);
     if (p->prepare) p->prepare(p->self, theta, work);
     for (i = 0; i < episodes; i++) {
@@ -3255,9 +3317,10 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t ep
 /* ---- 13. theory: the lemmas of the paper's appendix */
 static int rni_theory_ok(const rn_theory *p, double T) {
     return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 && p->discount < 1 &&
-            p->lambda >= 0 &&
-           p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f && T >= 1 &&
-                   rni_finite(T);
+           p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f &&
+           T >= 1 && rni_finite(T) && rni_finite(p->G1) && rni_finite(p->G2) && rni_finite(p->R) &&
+           rni_finite(p->muF) && rni_finite(p->lambda) && rni_finite(p->eps_bias) && rni_finite(p->gap) &&
+           rni_finite(p->sigma2) && rni_finite(p->sigmaH2);
 }
 RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
     rn_constants c = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
@@ -3282,10 +3345,12 @@ RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
 /* the bound without its first term, which T does not change */
 static double rni_theory_gap(const rn_theory *p, double T) {
     const rn_constants c = rn_theory_constants(p, T);
-    const double honest = (double)(p->n - p->f);
+    const double honest = (double)(p->n - p->f), endless = rni_float(RNI_INF);
     const double noise = rni_sqrt(c.C2 * (1 + rni_log(T)) / honest);
     const double lies = p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
-    return p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) + 32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + lies);
+    const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
+                       32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + lies);
+    return sum == sum ? sum : endless; /* constants so large that they overflow bound nothing */
 }
 RN_API double rn_theory_bound(const rn_theory *p, double T) {
     return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T) : -1;

@@ -786,7 +786,7 @@ static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t 
             sum = sum / (ref_num)k - (ref_num)out[c];
             miss += sum * sum;
         }
-        miss = ref_sqrt(miss) - slack * top;
+        miss = ref_sqrt(miss) - slack * (top + (ref_num)REAL_MIN); /* below that, rounding is not relative */
         ratio = miss <= 0 ? 0 : diameter > 0 ? miss / diameter : (ref_num)INFINITY;
         if (ratio > worst) worst = ratio;
     } while (ref_next_subset(s, k, n));

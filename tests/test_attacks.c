@@ -242,6 +242,23 @@ TEST own_null_is_the_mean_and_out_may_be_own(void) {
     rows_free(&x);
     PASS();
 }
+TEST silent_rows_are_not_looked_at(void) { /* by kinds that need none */
+    rows x = honest_rows(9, 5, 4);
+    rng r = rng_make(2);
+    const agg_real *own = x.row[0];
+    agg_real out[4];
+    x.row[3] = NULL;
+    for (int kind = 0; kind < AGG_ATTACK_COUNT; kind++) {
+        agg_attack_desc a = attack((agg_attack_kind)kind, 1);
+        const int alone = kind != AGG_ATTACK_IPM && kind != AGG_ATTACK_ALIE && kind != AGG_ATTACK_MIMIC;
+        const int of_own = kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
+        a.rng = rng_for_library(&r);
+        ASSERT_EQ(alone ? AGG_OK : AGG_ERR_ARG, agg_attack(&a, x.row, 5, 4, own, out));
+        ASSERT_EQ(alone && !of_own ? AGG_OK : AGG_ERR_ARG, agg_attack(&a, x.row, 5, 4, NULL, out));
+    }
+    rows_free(&x);
+    PASS();
+}
 TEST attack_errors(void) {
     rows x = honest_rows(9, 5, 4);
     agg_real out[4], before[4];
@@ -299,6 +316,7 @@ SUITE(attacks) {
     RUN_TEST(gaussian_is_normal);
     RUN_TEST(not_finite);
     RUN_TEST(own_null_is_the_mean_and_out_may_be_own);
+    RUN_TEST(silent_rows_are_not_looked_at);
     RUN_TEST(attack_errors);
 }
 

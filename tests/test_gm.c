@@ -36,6 +36,9 @@ static const char *check_gm(const agg_desc *d, const rows *x, const char *what) 
     else if (gap > goal + own) bad = WHY("%s n %zu dim %zu: true gap %g", what, n, dim, gap);
     else if (gap > rep.gap + 1e-12 + own)
         bad = WHY("%s n %zu dim %zu: true gap %g, reported %g", what, n, dim, gap, rep.gap);
+    for (size_t i = 0; i < n && !bad; i++)
+        if (!(rep.weight[i] >= 0 && rep.weight[i] <= 1 + 1e-9))
+            bad = WHY("%s n %zu dim %zu: row %zu has weight %g", what, n, dim, i, rep.weight[i]);
     free(out); free(z);
     report_free(&rep);
     return bad;
@@ -108,6 +111,58 @@ TEST optimum_barely_at_a_row(void) {
         bad = check_plain(&x, 1, "optimum barely at a row");
         rows_free(&x);
         if (bad) FAILm(bad);
+    }
+    PASS();
+}
+/* a hair beside the best row there is another one: the median is elsewhere, and neither of the two holds it back */
+TEST twins(void) {
+    rng r = rng_make(320);
+    for (size_t n = 4; n <= 9; n++)
+        for (size_t dim = 1; dim <= 17; dim += 4)
+            for (int hair = 3; hair < 36; hair++) {
+                rows x = rows_new(n, dim);
+                const char *bad;
+                for (size_t i = 2; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, i % 2 ? 0.1 : 10);
+                fill_normal(rows_at(&x, 1), dim, &r, 0, pow(10, -hair));
+                bad = check_plain(&x, (n - 1) / 2, "twins");
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
+/* two far rows side by side, and a majority elsewhere: the pair's distance is no measure of how far off the median is */
+TEST far_twins(void) {
+    rng r = rng_make(330);
+    for (int e = 0; e < 4; e++)
+        for (size_t n = 5; n <= 9; n++) {
+            static const double size[] = { 1e10, 1e18, 1e30, (double)REAL_MAX / 16 };
+            rows x = rows_new(n, 11);
+            const char *bad;
+            for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), 11, &r, 0, size[e]);
+            memcpy(rows_at(&x, 1), rows_at(&x, 0), 11 * sizeof(agg_real));
+            rows_at(&x, 0)[7] = 1;
+            rows_at(&x, 1)[7] = 0;
+            bad = check_plain(&x, (n - 1) / 2, "far twins");
+            rows_free(&x);
+            if (bad) FAILm(bad);
+        }
+    PASS();
+}
+/* the majority a few least numbers apart, the others at all distances: in units of such a ball nothing may overflow */
+TEST tiny_majority(void) {
+    const double tiny = 1000 * (double)REAL_TINY;
+    for (int far = 0; far < 12; far++) {
+        rows x = rows_new(10, 1);
+        agg_desc d = agg_make_desc(AGG_GM, 10, 1, 4);
+        agg_real out = 1;
+        rows_at(&x, 5)[0] = (agg_real)tiny;
+        rows_at(&x, 6)[0] = (agg_real)(tiny * pow(10, far));
+        rows_at(&x, 7)[0] = (agg_real)(tiny * 3e7);
+        rows_at(&x, 8)[0] = (agg_real)2e-16;
+        rows_at(&x, 9)[0] = (agg_real)0.875;
+        ASSERT(wrote(run(&d, x.row, &out, NULL)));
+        ASSERT(fabs((double)out) <= tiny);
+        rows_free(&x);
     }
     PASS();
 }
@@ -272,6 +327,37 @@ TEST other_gaps(void) {
 }
 
 /* rows of very different sizes and a goal below rounding: it ends, and the gap reported is true */
+/* rows made of each other with a giant here and there: whatever gap is asked for, no step leaves their hull */
+TEST unreachable_gap_among_giants(void) {
+    rng r = rng_make(810);
+    agg_real out[7];
+    agg_report rep = report_new(9);
+    for (size_t t = 0; t < rounds(3000); t++) {
+        rows x = rows_new(9, 7);
+        agg_desc d = agg_make_desc(AGG_GM, 9, 7, 3);
+        ref_num z[7], best = 0;
+        d.gap = t % 2 ? 1e-300 : 1e-15;
+        for (size_t i = 0; i < 9; i++) {
+            fill_normal(rows_at(&x, i), 7, &r, 0, 1);
+            if (i && rng_below(&r, 4)) memcpy(rows_at(&x, i), rows_at(&x, rng_below(&r, i)), 7 * sizeof(agg_real));
+            if (rng_below(&r, 2)) rows_at(&x, i)[rng_below(&r, 7)] = (agg_real)pow(10, 60 * rng_unit(&r) - 27);
+        }
+        ASSERT(wrote(run(&d, x.row, out, &rep)));
+        ASSERT(all_finite(out, 7));
+        for (size_t i = 0; i < 9; i++) { /* no worse than the best of the rows */
+            ref_num value;
+            for (size_t k = 0; k < 7; k++) z[k] = (ref_num)x.row[i][k];
+            value = ref_gm_value(x.row, 9, 7, z);
+            if (!i || value < best) best = value;
+            ASSERT(rep.weight[i] >= 0 && rep.weight[i] <= 1 + 1e-9);
+        }
+        for (size_t k = 0; k < 7; k++) z[k] = (ref_num)out[k];
+        ASSERT(ref_gm_value(x.row, 9, 7, z) <= best * (1 + (ref_num)1e-5));
+        rows_free(&x);
+    }
+    report_free(&rep);
+    PASS();
+}
 TEST unreachable_gap(void) {
     rng r = rng_make(800);
     rows x = rows_new(9, 6);
@@ -303,6 +389,9 @@ SUITE(geometric_median) {
     RUN_TEST(many_rows);
     RUN_TEST(optimum_at_a_row);
     RUN_TEST(optimum_barely_at_a_row);
+    RUN_TEST(twins);
+    RUN_TEST(far_twins);
+    RUN_TEST(tiny_majority);
     RUN_TEST(collinear);
     RUN_TEST(coincident);
     RUN_TEST(one_and_two_rows);
@@ -312,6 +401,7 @@ SUITE(geometric_median) {
     RUN_TEST(long_rows);
     RUN_TEST(other_gaps);
     RUN_TEST(unreachable_gap);
+    RUN_TEST(unreachable_gap_among_giants);
 }
 
 GREATEST_MAIN_DEFS();

@@ -441,6 +441,61 @@ TEST theta_never_overflows(rn_step_kind step) {
     free(block);
     PASS();
 }
+/* a normalised step has length gamma, whatever the size of the rows: the least number, the largest one */
+TEST steps_are_normalised_at_the_ends(rn_step_kind step) {
+    static const double ends[] = { (double)REAL_TINY, (double)REAL_MIN, 1, (double)REAL_MAX };
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        enum { dim = 4 };
+        rn_real row[dim];
+        const rn_real *const rows_[1] = { row };
+        rn_server_desc d;
+        rn_server *s;
+        void *block;
+        fill_number(row, dim, ends[e]);
+        memset(&d, 0, sizeof d);
+        d.n = 1;
+        d.dim = dim;
+        d.step = step;
+        d.gamma = rn_constant(1);
+        block = need(malloc(rn_server_size(&d)));
+        ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+        ASSERT_EQ(RN_OK, rn_server_step(s, rows_, NULL));
+        for (size_t k = 0; k < dim; k++) /* Adam's first step is 1 for each number */
+            ASSERT(fabs((double)rn_server_theta(s)[k] - (step == RN_STEP_NORMALISED ? 0.5 : 1)) < 1e-6);
+        free(block);
+    }
+    PASS();
+}
+/* one giant row, and then usual ones: Adam's averages stay finite, can be saved, and forget it */
+TEST giants_are_forgotten(rn_step_kind step) {
+    const rn_real giant_row[2] = { REAL_MAX / 2, -REAL_MAX }, usual[2] = { 1, -1 };
+    const rn_real *const giants[1] = { giant_row }, *const usuals[1] = { usual };
+    rn_server_desc d;
+    rn_server *s;
+    void *block;
+    unsigned char bytes[512];
+    rn_real before;
+    memset(&d, 0, sizeof d);
+    d.n = 1;
+    d.dim = 2;
+    d.step = step;
+    d.beta1 = d.beta2 = 0.5;
+    d.gamma = rn_constant(0.01);
+    block = need(malloc(rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_step(s, giants, NULL));
+    ASSERT(fabs((double)rn_server_theta(s)[0]) < 0.02 && fabs((double)rn_server_theta(s)[1]) < 0.02);
+    for (int i = 0; i < 1200; i++) {
+        ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
+        ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
+        ASSERT_EQ(RN_OK, rn_server_load(s, bytes, rn_server_save_size(s)));
+    }
+    before = rn_server_theta(s)[0];
+    ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
+    ASSERT(fabs((double)rn_server_theta(s)[0] - (double)before) > 0.005);
+    free(block);
+    PASS();
+}
 
 /* ---- descs. X(change, status) */
 #define BAD_TRAINERS(X)                                                                  \
@@ -529,6 +584,51 @@ TEST bad_descs_are_refused(void) {
     PASS();
 }
 static void nan_init(void *self, const agg_rng *r, rn_real *theta) { (void)self; (void)r; theta[0] = (rn_real)NAN; }
+static size_t no_work(void *self, size_t T) { (void)self; (void)T; return 0; }
+/* callbacks that want more the second time they are asked */
+typedef struct growing { rn_policy good; rn_env env; size_t more; } growing;
+static size_t growing_work(void *self, size_t T) {
+    growing *g = (growing *)self;
+    return g->good.work_size(g->good.self, T) + (g->more += 4096);
+}
+static rn_env growing_env(void *self, size_t index) {
+    growing *g = (growing *)self;
+    rn_env e = g->env;
+    (void)index;
+    e.state_size = g->more += 4096;
+    e.save = walk_save;
+    e.load = walk_load;
+    return e;
+}
+TEST sizes_that_change_are_refused(void) {
+    static stage s;
+    static unsigned char block[1 << 16];
+    growing g;
+    rn_agent_desc ad;
+    rn_agent *a = NULL;
+    rn_trainer *t = NULL;
+    stage_make(&s, 0);
+    memset(&ad, 0, sizeof ad);
+    g.good = s.p.policy;
+    g.env = ad.env = s.envs[0];
+    g.more = 0;
+    ad.policy = s.p.policy;
+    ad.policy.self = &g;
+    ad.policy.work_size = growing_work;
+    ad.method = s.d.method;
+    {
+        const size_t size = rn_agent_size(&ad);
+        ASSERT(size > 0 && size + 2 * 4096 <= sizeof block);
+        g.more = 0;
+        ASSERT_EQ(RN_ERR_MEMORY, note(rn_agent_init(&a, &ad, block, size)));
+        ASSERT_EQ(NULL, a);
+    }
+    s.d.make_env = growing_env;
+    s.d.make_env_self = &g;
+    ASSERT(rn_trainer_create(&t, &s.d) > RN_MORE);
+    ASSERT_EQ(NULL, t);
+    PASS();
+}
 TEST other_arguments(void) {
     static stage s;
     rn_trainer *t = NULL;
@@ -564,6 +664,23 @@ TEST other_arguments(void) {
     ASSERT_EQ((size_t)0, rn_trainer_save_size(NULL));
     rn_server_skip(NULL);
     rn_trainer_destroy(NULL);
+    { /* twice obs_dim is 0; work that is too large */
+        rn_env e = s.envs[0];
+        rn_policy p = s.d.policy;
+        rn_eval_desc ed;
+        rn_eval out;
+        memset(&ed, 0, sizeof ed);
+        e.obs_dim = p.obs_dim = (size_t)-1 / 2 + 1;
+        ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p));
+        ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
+        e = s.envs[0];
+        p = s.d.policy;
+        p.work_size = no_work;
+        ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p));
+        ASSERT_EQ((size_t)0, rn_policy_work(&p, 0));
+        ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
+        ASSERT_EQ(RN_ERR_SIZE, note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
+    }
     sd.n = (size_t)-1 / 8;
     sd.dim = 1000;
     ASSERT_EQ(RN_ERR_SIZE, note(rn_server_init(&server, &sd, block, sizeof block)));
@@ -656,12 +773,16 @@ SUITE(rows_of_agents) {
         RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_step_kind)step);
         RUN_TESTp(refused_rounds_can_be_tried_again, (rn_step_kind)step);
         RUN_TESTp(theta_never_overflows, (rn_step_kind)step);
+        if (step == RN_STEP_NORMALISED || step == RN_STEP_ADAM_NORMALISED)
+            RUN_TESTp(steps_are_normalised_at_the_ends, (rn_step_kind)step);
+        if (step != RN_STEP_PLAIN) RUN_TESTp(giants_are_forgotten, (rn_step_kind)step);
     }
     RUN_TEST(silent_majorities_stop_the_step_not_the_run);
     RUN_TEST(bad_rules_and_schedules_make_no_step);
 }
 SUITE(descs) {
     RUN_TEST(bad_descs_are_refused);
+    RUN_TEST(sizes_that_change_are_refused);
     RUN_TEST(other_arguments);
     RUN_TEST(saving_has_its_statuses);
     RUN_TEST(every_status_was_reached);

@@ -60,6 +60,16 @@ TEST streams_are_jumps(void) {
         now = times(matrix, &now);
         ASSERT(memcmp(&now, &want, sizeof now) == 0);
     }
+    now = rn_random_make(17, 0); /* by 1 + 2 + 4 .. + 2^31: the last stream is as near as the first */
+    for (int k = 0; k < 32; k++) {
+        now = times(matrix, &now);
+        for (int i = 0; i < 256; i++) squared[i] = times(matrix, &matrix[i]);
+        memcpy(matrix, squared, sizeof matrix);
+    }
+    {
+        const rn_random want = rn_random_make(17, 0xffffffffu);
+        ASSERT(memcmp(&now, &want, sizeof now) == 0);
+    }
     PASS();
 }
 typedef struct counter { uint64_t next, step; } counter;
@@ -196,6 +206,17 @@ TEST steps_stay_cheap_far_out(void) { /* as many rounds as there are numbers do 
     ASSERT(near(rn_schedule_at(&s, (size_t)-1 / 4), 1));
     s = rn_steps(0, 0.5, 1);
     ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
+    s = rn_steps(1, 0.9, 1); /* the least number times 0.9 is itself */
+    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
+    s = rn_steps(1, 1 - DBL_EPSILON / 2, 1);
+    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) < 1e-3);
+    s = rn_steps(1, 1 - 0x1p-30, 1); /* (1 - 1/n)^n = 1/e */
+    ASSERT(fabs(rn_schedule_at(&s, ((size_t)1 << 30) + 1) - exp(-1)) < 1e-6);
+    ASSERT(near(rn_schedule_at(&s, 0), 1)); /* there is no round 0: as the first */
+    s.kind = RN_CALLBACK;
+    ASSERT(near(rn_schedule_at(&s, 1), 0)); /* no callback */
+    s.kind = (rn_schedule_kind)99;
+    ASSERT(near(rn_schedule_at(&s, 1), 0));
     PASS();
 }
 TEST horizon_by_hand(void) {
@@ -264,7 +285,7 @@ TEST trajectories_reach_the_target(void) {
     PASS();
 }
 TEST theory_refuses_nonsense(void) {
-    for (int k = 0; k < 15; k++) {
+    for (int k = 0; k < 24; k++) {
         rn_theory p = theory_example();
         double T = 100;
         switch (k) {
@@ -282,11 +303,28 @@ TEST theory_refuses_nonsense(void) {
         case 11: p.sigmaH2 = (double)NAN; break;
         case 12: T = 0.5;                 break;
         case 13: T = (double)NAN;         break;
-        default: T = (double)INFINITY;    break;
+        case 14: T = (double)INFINITY;         break;
+        case 15: p.G1 = (double)INFINITY;      break;
+        case 16: p.G2 = (double)INFINITY;      break;
+        case 17: p.R = (double)INFINITY;       break;
+        case 18: p.muF = (double)INFINITY;     break;
+        case 19: p.lambda = (double)INFINITY;  break;
+        case 20: p.eps_bias = (double)INFINITY; break;
+        case 21: p.gap = (double)INFINITY;     break;
+        case 22: p.sigma2 = (double)INFINITY;  break;
+        default: p.sigmaH2 = (double)INFINITY; break;
         }
         ASSERT(near(rn_theory_bound(&p, T), -1));
         ASSERT(near(rn_theory_constants(&p, T).C1, -1) && near(rn_theory_constants(&p, T).H, -1));
-        if (k < 12) ASSERT(near(rn_theory_trajectories(&p, 1), -1));
+        if (k < 12 || k > 14) ASSERT(near(rn_theory_trajectories(&p, 1), -1));
+    }
+    { /* constants that overflow, to infinity or to infinity times 0, promise nothing */
+        rn_theory p = theory_example();
+        p.G1 = 1e200;
+        p.G2 = 1e200;
+        ASSERT(isinf(rn_theory_bound(&p, 100)));
+        ASSERT(isinf(rn_theory_bound(&p, 1e300)));
+        ASSERT(near(rn_theory_trajectories(&p, 1), -1));
     }
     {
         const rn_theory p = theory_example();

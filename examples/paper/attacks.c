@@ -5,7 +5,7 @@
 #define RESNHARPG_IMPLEMENTATION
 #include "tasks.h"
 
-enum { ATTACKS = 11, MAX_F = 4, SHOWN_F = 3, MAX_SEEDS = 3, FIRST_SEED = 201, TRAJECTORIES = 400, LAST = 5 };
+enum { ATTACKS = 11, MAX_F = 4, SHOWN_F = 3, MAX_SEEDS = 2, FIRST_SEED = 201, TRAJECTORIES = 300, LAST = 3 };
 enum { MAX_TRIALS = LEARNERS * (ATTACKS * MAX_F + 1) * MAX_SEEDS };
 
 typedef struct study {

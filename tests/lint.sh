@@ -1,0 +1,40 @@
+#!/bin/sh
+# Static analysis of the two headers, the lessons and their environments; called by `make lint`. Clean, or status 1.
+# What clang-tidy looks for is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
+set -u
+log=$1/lint.log
+failed=0
+mkdir -p "$1"
+
+lint() { # NAME COMMAND...: quiet unless there is something to say
+    name=$1
+    shift
+    if "$@" >"$log" 2>&1 && ! grep -q 'warning:\|error:' "$log"; then
+        echo "clean: $name"
+    else
+        echo "FAILED: $name"
+        head -n 60 "$log"
+        failed=1
+    fi
+}
+have() { command -v "$1" >/dev/null || { echo "skipped: $1 is not installed"; return 1; }; }
+
+if have clang-tidy; then
+    for real in float double; do
+        lint "clang-tidy, both headers, $real" clang-tidy --quiet tests/strict/resnharpg.c -- \
+            -std=c99 -I. "$([ $real = double ] && echo -DAGG_DOUBLE || echo -UAGG_DOUBLE)"
+    done
+    for file in examples/[0-9]*.c; do
+        lint "clang-tidy, $file" clang-tidy --quiet "$file" -- -std=c99 -I. -Iexamples
+    done
+fi
+if have cppcheck; then
+    for real in -UAGG_DOUBLE -DAGG_DOUBLE=1; do
+        lint "cppcheck, both headers, $real" cppcheck --std=c99 --enable=warning,performance,portability -q -I. \
+            --error-exitcode=1 $real -U_WIN32 -U__TINYC__ tests/strict/aggregators.c tests/strict/resnharpg.c
+    done
+fi
+if have gcc; then
+    lint "gcc -fanalyzer, both headers" gcc -std=c99 -I. -O1 -fanalyzer -c tests/strict/resnharpg.c -o "$1/lint.o"
+fi
+exit $failed
