@@ -50,11 +50,17 @@ picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole  ## draw the pictures of 
 	@$(BUILD)/02_attack_table examples/attack_table.svg
 	@$(BUILD)/04_cartpole examples/cartpole.svg
 
-table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio found, cost (build/table1.md, .svg)
-	@$<
+figure1: $(BUILD)/paper/figure1  ## the paper's figure 1 (build/figure1.svg, .csv, .md); QUICK=1 is short, AUTHORS=1: their settings
+	@$< $(if $(QUICK),--quick) $(if $(AUTHORS),--authors)
 
-speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg)
-	@$<
+attacks: $(BUILD)/paper/attacks  ## the same algorithms against eleven attacks, f = 0 .. 4 (build/attacks.svg, .csv, .md); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
+table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio found, cost (build/table1.md, .svg); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
+speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
+	@$< $(if $(QUICK),--quick)
 
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
@@ -162,5 +168,5 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: all demo picture table1 speedup test bench mujoco strict asan valgrind bits coverage clean help build-tests run-programs run-tests always
+.PHONY: all demo picture figure1 attacks table1 speedup test bench mujoco strict asan valgrind bits coverage clean help build-tests run-programs run-tests always
 .SECONDARY:

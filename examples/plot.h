@@ -40,8 +40,8 @@ typedef struct plot_box {
     double x, y, w, h;
 } plot_box;
 typedef struct plot_scale {
-    double lo, hi; /* values at 0 and 1 */
-    int    log;    /* 0 = linear; else 0 < lo */
+    double lo, hi; /* values at 0 and 1; hi < lo turns a linear one round */
+    int    log;    /* 0 = linear; else 0 < lo < hi */
 } plot_scale;
 typedef enum plot_align { PLOT_LEFT, PLOT_CENTRE, PLOT_RIGHT } plot_align;
 
@@ -98,9 +98,10 @@ PLOT_FN size_t plot_ticks(const plot_scale *s, size_t max, double *tick) {
             }
         return n;
     }
-    double raw = (s->hi - s->lo) / (double)(max > 1 ? max - 1 : 1), unit = pow(10, floor(log10(raw)));
+    const double lo = fmin(s->lo, s->hi), hi = fmax(s->lo, s->hi);
+    double raw = (hi - lo) / (double)(max > 1 ? max - 1 : 1), unit = pow(10, floor(log10(raw)));
     double step = raw <= unit ? unit : raw <= 2 * unit ? 2 * unit : raw <= 5 * unit ? 5 * unit : 10 * unit;
-    for (double k = ceil(s->lo / step - 1e-9); k * step <= s->hi + 1e-9 * step && n < max; k++)
+    for (double k = ceil(lo / step - 1e-9); k * step <= hi + 1e-9 * step && n < max; k++)
         tick[n++] = k * step + 0.0; /* no -0 */
     return n;
 }

@@ -18,7 +18,7 @@
        paper_store_close(&s, 1);                              // 1: all is done, remove the file */
 #ifndef PAPER_H
 #define PAPER_H
-#include "plot.h"
+#include "../plot.h"
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -26,10 +26,23 @@
 #include <unistd.h>
 
 /* ---- options and clocks ---------------------------------------------------------------------------------------- */
+/* known: option names with a blank behind each. Bit i of the answer: the i-th is there. --help, or anything unknown,
+   ends the program. */
+PLOT_FN unsigned paper_options(int argc, char **argv, const char *known, const char *usage) {
+    unsigned given = 0;
+    for (int i = 1; i < argc; i++) {
+        const int    help = strcmp(argv[i], "--help") == 0;
+        const size_t n = strlen(argv[i]);
+        unsigned     bit = 1;
+        const char  *at = known;
+        while (*at && (strncmp(at, argv[i], n) != 0 || at[n] != ' ')) at = strchr(at, ' ') + 1, bit <<= 1;
+        if (!*at) exit((fputs(usage, help ? stdout : stderr), help ? 0 : 2));
+        given |= bit;
+    }
+    return given;
+}
 PLOT_FN int paper_quick(int argc, char **argv, const char *usage) {
-    const int quick = argc == 2 && strcmp(argv[1], "--quick") == 0, help = argc == 2 && strcmp(argv[1], "--help") == 0;
-    if (argc > 1 && !quick) exit((fputs(usage, help ? stdout : stderr), help ? 0 : 2));
-    return quick;
+    return (int)paper_options(argc, argv, "--quick ", usage);
 }
 
 PLOT_FN double paper_clock(clockid_t id) {

@@ -16,7 +16,7 @@
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "paper.h"
-#include "pool.h"
+#include "../pool.h"
 
 enum { S = 3, A = 2, DIM = S * A, MAX_H = 64, RULES = 6, SIZES = 7, MAX_POINTS = 16, MAX_SEEDS = 32, MAX_CELLS = 96 };
 static const double   discount = 0.5, radius = 1.0, lie_strength = 1.5, G2 = 0.5;
@@ -464,19 +464,13 @@ static void print_setting(paper_claims *c, const study *st) {
                lie_strength, (int)st->seeds, (int)st->first_seeds, (int)st->seeds, (int)st->late);
 }
 
-static void print_differences(paper_claims *c) {
+static void print_reading(paper_claims *c) { /* how to read the table; what a run showed stands in README.md */
     paper_note(c,
-               "Where measurement and theory part (full version). (1) The bounds hold, by factors of hundreds to a "
-               "hundred thousand: they say nothing about sizes. (2) A lambda that does not shrink need not make an "
-               "error flat. At t = 1 CWMed is flat and GM slows down, but to the same floors with nobody lying: rows "
-               "of one episode are skewed, and their median is not their mean. Later each row is an average over "
-               "rounds, and both rules speed up with N as those called order-optimal do. Krum is the reverse: it "
-               "falls at t = 1 and is flat later. MeaMed at t = 1 misses the plain -1/2. (3) Most slopes in t, and "
-               "all but Krum's in N at the later t, are steeper than -1/2; likely because a smaller error means "
-               "straighter steps and so less noise from the Hessian term, and because theta hardly moves once it is "
-               "at the edge of the ball. (4) J* is out of reach of the ball, so the slope is that of the gap to the "
-               "best policy in it; the bound is checked for J* itself. The run without ball goes on towards J*, but "
-               "no theorem covers it.");
+               "How to read this. The bounds are worst cases: they hold by large factors and say nothing about sizes. "
+               "A lambda that shrinks promises a speed-up; one that does not shrink promises nothing, and the error may "
+               "fall all the same. J* is out of reach of the ball, so the slope against T is that of the gap to the best "
+               "policy in it; the bound is checked for J* itself. The run without ball goes on towards J*, but no theorem "
+               "covers it.");
 }
 
 static int write_csv(const char *path, const study *st) {
@@ -588,7 +582,7 @@ int main(int argc, char **argv) {
         return fprintf(stderr, "cannot write build/speedup.md\n"), 1;
     print_setting(&c, &st);
     const int sound = print_claims(&c, &st, &r);
-    print_differences(&c);
+    print_reading(&c);
     paper_note(&c, "%s, %.0f s%s.", quick ? "Quick version" : "Full version", paper_wall() - from,
                resumed ? " since it was resumed" : "");
     if (paper_claims_close(&c) != 0 || write_csv("build/speedup.csv", &st) != 0 ||

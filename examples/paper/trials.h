@@ -10,9 +10,9 @@
    _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
 #ifndef TRIALS_H
 #define TRIALS_H
-#include "resnharpg.h"
+#include "../../resnharpg.h"
 #include "paper.h"
-#include "pool.h"
+#include "../pool.h"
 
 enum { TRIAL_EPISODES = 10, TRIAL_EVERY = 20 }; /* of an exam; trajectories per agent from one exam to the next */
 
@@ -54,6 +54,7 @@ typedef struct trial {
     size_t         agents, f, liars; /* 10, 3, 3 */
     size_t         trajectories;     /* per agent, 1800 */
     size_t         points;           /* the rest is filled in by trials_run */
+    int            found;            /* 1: an earlier call had done it */
     double        *x, *score, *steps; /* trajectories per agent so far, return, environment steps of all agents */
 } trial;
 
@@ -143,7 +144,8 @@ PLOT_FN void trials_job_run(void *arg, size_t i) {
     trial      *t = &job->trials[i];
     char        key[160];
     trial_key(t, key);
-    if (!paper_store_find(job->store, key, t->score, 2 * t->points)) {
+    t->found = paper_store_find(job->store, key, t->score, 2 * t->points);
+    if (!t->found) {
         trial_run(t);
         paper_store_add(job->store, key, t->score, 2 * t->points);
     }

@@ -1,0 +1,346 @@
+/* figure1: CartPole and InvertedPendulum, ten agents, three of them lie in one of three ways; six resilient rules, the mean,
+   and vanilla policy gradient with the mean. And what the paper does not show: does the Hessian term earn its cost?
+   Recipes: tasks.h. The seeds here were not used to choose them. */
+#define _POSIX_C_SOURCE 200809L
+#define RESNHARPG_IMPLEMENTATION
+#include "tasks.h"
+
+enum { ATTACKS = 3, FLIPPING = 2, MAX_SEEDS = 5, VARIANTS = 2, FIRST_SEED = 101, MAX_POINTS = 128 };
+enum { MAIN = TASKS * ATTACKS * LEARNERS * MAX_SEEDS, MAX_TRIALS = MAIN + TASKS * VARIANTS * MAX_SEEDS };
+
+/* MDA under sign flipping once more, without parts: the second trajectory serves for a second gradient */
+static const learner variants[VARIANTS] = {{"no Hessian term", AGG_MDA, 1, 0}, {"no memory either", AGG_MDA, 1, 1}};
+
+typedef struct figure {
+    attack attacks[ATTACKS];
+    trial  trials[MAX_TRIALS];
+    size_t count, seeds;
+    int    quick, authors;
+    double seconds;
+    int    resumed;
+} figure;
+typedef struct series { /* the mean over seeds and its confidence */
+    const char *name;
+    size_t      n;
+    double      x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
+} series;
+
+/* ---- the runs: [task][attack][learner][seed], then [task][variant][seed] */
+static const trial *runs_of(const figure *f, int t, int a, int l) {
+    return &f->trials[(size_t)((t * ATTACKS + a) * LEARNERS + l) * f->seeds];
+}
+static const trial *variant_runs(const figure *f, int t, int v) { /* 0: MDA itself */
+    if (v == 0) return runs_of(f, t, FLIPPING, 0);
+    return &f->trials[(size_t)(TASKS * ATTACKS * LEARNERS + t * VARIANTS + v - 1) * f->seeds];
+}
+
+static void plan(figure *f) {
+    f->attacks[0] = attack_of_vector(AGG_ATTACK_NOISE);
+    f->attacks[1] = attack_of_kind(RN_LIE_ACTION, "random action");
+    f->attacks[FLIPPING] = attack_of_vector(AGG_ATTACK_SIGN_FLIP);
+    for (int t = 0; t < TASKS; t++)
+        for (int a = 0; a < ATTACKS; a++)
+            for (int l = 0; l < LEARNERS; l++)
+                for (size_t s = 0; s < f->seeds; s++)
+                    f->trials[f->count++] = trial_make(&tasks[f->authors][t], learner_of(l, f->authors), &f->attacks[a],
+                                                       FIRST_SEED + s);
+    for (int t = 0; t < TASKS && !f->authors; t++)
+        for (int v = 0; v < VARIANTS; v++)
+            for (size_t s = 0; s < f->seeds; s++)
+                f->trials[f->count++] = trial_make(&tasks[0][t], &variants[v], &f->attacks[FLIPPING], FIRST_SEED + s);
+    for (size_t i = 0; i < f->count && f->quick; i++) f->trials[i].trajectories = 600;
+}
+
+/* ---- what they say */
+static series series_of(const figure *f, const trial *t) {
+    static double value[MAX_SEEDS * MAX_POINTS];
+    series        s;
+    s.name = t->learner->name, s.n = t->points;
+    for (size_t r = 0; r < f->seeds; r++) memcpy(value + r * s.n, t[r].score, s.n * sizeof *value);
+    memcpy(s.x, t->x, s.n * sizeof *s.x);
+    plot_confidence(value, f->seeds, s.n, s.y, s.lo, s.hi);
+    return s;
+}
+
+static double at_steps(const trial *t, double steps) { /* its score there, by linear interpolation */
+    for (size_t p = 1; p < t->points; p++) {
+        const double from = t->steps[p - 1], to = t->steps[p];
+        if (steps <= to) return t->score[p - 1] + (t->score[p] - t->score[p - 1]) * (steps - from) / (to - from);
+    }
+    return t->score[t->points - 1];
+}
+
+static double common_steps(const figure *f, int task_index) { /* what every run of the comparison has */
+    double least = 1e300;
+    for (int v = 0; v <= VARIANTS; v++)
+        for (size_t r = 0; r < f->seeds; r++) {
+            const trial *t = variant_runs(f, task_index, v) + r;
+            least = fmin(least, t->steps[t->points - 1]);
+        }
+    return least;
+}
+
+static series series_by_steps(const figure *f, const trial *t, double steps) {
+    static double value[MAX_SEEDS * MAX_POINTS];
+    series        s;
+    s.name = t->learner->name, s.n = 61;
+    for (size_t p = 0; p < s.n; p++) s.x[p] = steps * (double)p / (double)(s.n - 1) / 1e6;
+    for (size_t r = 0; r < f->seeds; r++)
+        for (size_t p = 0; p < s.n; p++) value[r * s.n + p] = at_steps(&t[r], 1e6 * s.x[p]);
+    plot_confidence(value, f->seeds, s.n, s.y, s.lo, s.hi);
+    return s;
+}
+
+static double first_above(const series *s, double y, int stay) { /* x from where it is there (and stays); -1: never */
+    double x = -1;
+    for (size_t p = 0; p < s->n; p++) {
+        if (s->y[p] >= y && x < 0) x = s->x[p];
+        if (s->y[p] < y && stay) x = -1;
+    }
+    return x;
+}
+
+static double final_return(const series *s) { /* of the last ten exams */
+    double sum = 0;
+    for (size_t p = s->n - 10; p < s->n; p++) sum += s->y[p] / 10;
+    return sum;
+}
+
+typedef struct gain { double mean, lo, hi; } gain;
+
+static double average(const trial *t, double steps) { /* over its exams, or over this many environment steps */
+    const size_t n = steps > 0 ? 200 : t->points;
+    double       sum = 0;
+    for (size_t i = 0; i < n; i++) sum += steps > 0 ? at_steps(t, steps * (double)i / (double)(n - 1)) : t->score[i];
+    return sum / (double)n;
+}
+
+/* how much more a gets than b, seed by seed */
+static gain gain_over(const figure *f, const trial *a, const trial *b, double steps) {
+    double value[MAX_SEEDS];
+    gain   g;
+    for (size_t r = 0; r < f->seeds; r++) value[r] = average(&a[r], steps) - average(&b[r], steps);
+    plot_confidence(value, f->seeds, 1, &g.mean, &g.lo, &g.hi);
+    return g;
+}
+static int verdict(gain g) { return g.lo > 0 ? 1 : g.hi < 0 ? 0 : -1; }
+
+/* ---- claims */
+static void claim_reach(paper_claims *c, const figure *f, int t, int a, double y, double by, int stay, int rules,
+                        const char *what) {
+    char   text[256] = "", claim[200];
+    double latest = 0;
+    for (int l = 0; l < rules; l++) {
+        const series s = series_of(f, runs_of(f, t, a, l));
+        const double x = first_above(&s, y, stay);
+        const size_t n = strlen(text);
+        if (x < 0) snprintf(text + n, sizeof text - n, "%s%s never", l ? ", " : "", s.name);
+        else snprintf(text + n, sizeof text - n, "%s%s %g", l ? ", " : "", s.name, x);
+        latest = x < 0 ? 1e9 : fmax(latest, x);
+    }
+    snprintf(claim, sizeof claim, "%s, %s: %s", tasks[0][t].name, f->attacks[a].name, what);
+    paper_claim(c, latest <= by ? 1 : f->quick && by > 600 ? -1 : 0, claim, "mean return %s %g: %s",
+                stay ? "from then on at least" : "first at least", y, text);
+}
+
+static void claim_beats(paper_claims *c, const figure *f, int t, int a) { /* all six beat both baselines */
+    gain least = {1e300, 0, 0};
+    int  all = 1, rule = 0;
+    char claim[160];
+    for (int l = 0; l < ROBUST; l++)
+        for (int b = SM; b <= PG_SM; b++) {
+            const gain g = gain_over(f, runs_of(f, t, a, l), runs_of(f, t, a, b), 0);
+            const int  v = verdict(g);
+            if (g.mean < least.mean) least = g, rule = l;
+            if (v < 1 && all != 0) all = v;
+        }
+    snprintf(claim, sizeof claim, "%s, %s: all six rules beat SM and PG-SM", tasks[0][t].name, f->attacks[a].name);
+    paper_claim(c, all, claim, "least: %s, by %.0f [%.0f, %.0f] on average over the curve", learners[rule].name,
+                least.mean, least.lo, least.hi);
+}
+
+static void claim_gain(paper_claims *c, const char *claim, gain g) {
+    paper_claim(c, verdict(g), claim, "%+.0f [%.0f, %.0f] on average over the curve", g.mean, g.lo, g.hi);
+}
+
+static void claim_fails(paper_claims *c, const figure *f, int t) {
+    const series sm = series_of(f, runs_of(f, t, FLIPPING, SM)), pg = series_of(f, runs_of(f, t, FLIPPING, PG_SM));
+    const double limit = tasks[0][t].best / 10, a = final_return(&sm), b = final_return(&pg);
+    char         claim[120];
+    snprintf(claim, sizeof claim, "%s, sign flipping: SM and PG-SM fail", tasks[0][t].name);
+    paper_claim(c, a < limit && b < limit, claim, "at the end SM %.0f, PG-SM %.0f of %g", a, b, tasks[0][t].best);
+}
+
+static void claims_of_the_paper(paper_claims *c, const figure *f) {
+    char text[160];
+    paper_note(c, "What the paper says. Its vanilla PG was not matched; here it %s.",
+               f->authors ? "is not either: these are the settings of the authors' code"
+                          : "has the same trajectories, step rule and baseline");
+    for (int a = 0; a < ATTACKS; a++)
+        claim_reach(c, f, 0, a, 495, 1000, 0, ROBUST, "all six rules reach 500 within 1000 trajectories");
+    for (int a = 0; a < ATTACKS; a++) claim_reach(c, f, 1, a, 990, 1800, 0, 1, "MDA reaches 1000");
+    for (int a = 0; a < ATTACKS; a++) claim_beats(c, f, 1, a);
+    claim_fails(c, f, 1);
+    for (int t = 0; t < TASKS; t++)
+        for (int a = 0; a < ATTACKS; a++) {
+            snprintf(text, sizeof text, "%s, %s: SM beats PG-SM", tasks[0][t].name, f->attacks[a].name);
+            claim_gain(c, text, gain_over(f, runs_of(f, t, a, SM), runs_of(f, t, a, PG_SM), 0));
+        }
+}
+
+static void claims_beyond(paper_claims *c, const figure *f) {
+    char text[160];
+    paper_note(c, "Past the paper.");
+    for (int a = 0; a < ATTACKS; a++)
+        claim_reach(c, f, 0, a, 475, 300, 1, ROBUST, "all six have 475 by 300 trajectories, and keep it");
+    for (int a = 0; a < ATTACKS; a++)
+        claim_reach(c, f, 1, a, 990, 1800, 0, ROBUST, "all six rules reach 1000 within 1800 trajectories");
+    claim_fails(c, f, 0);
+    paper_note(c, "Does the Hessian term earn its cost? MDA under sign flipping against the same without it, the second "
+                  "trajectory of each round spent on a second gradient (momentum), and without memory as well.");
+    for (int t = 0; t < TASKS; t++)
+        for (int v = 1; v <= VARIANTS; v++)
+            for (int steps = 0; steps < 2; steps++) {
+                snprintf(text, sizeof text, "%s: better than with %s, at equal %s", tasks[0][t].name,
+                         variants[v - 1].name, steps ? "environment steps" : "trajectories");
+                claim_gain(c, text, gain_over(f, variant_runs(f, t, 0), variant_runs(f, t, v),
+                                              steps ? common_steps(f, t) : 0));
+            }
+}
+
+static void print_finals(paper_claims *c, const figure *f) { /* a table of final returns */
+    paper_note(c, "Return at the end (mean of the last ten exams):");
+    fprintf(c->md, "\n| task, attack |");
+    printf("%-34s", "");
+    for (int l = 0; l < LEARNERS; l++) fprintf(c->md, " %s |", learners[l].name), printf("%7s", learners[l].name);
+    fprintf(c->md, "\n|---|---|---|---|---|---|---|---|---|\n");
+    printf("\n");
+    for (int t = 0; t < TASKS; t++)
+        for (int a = 0; a < ATTACKS; a++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s, %s", tasks[0][t].name, f->attacks[a].name);
+            fprintf(c->md, "| %s |", name);
+            printf("%-34s", name);
+            for (int l = 0; l < LEARNERS; l++) {
+                const series s = series_of(f, runs_of(f, t, a, l));
+                fprintf(c->md, " %.0f |", final_return(&s));
+                printf("%7.0f", final_return(&s));
+            }
+            fprintf(c->md, "\n");
+            printf("\n");
+        }
+}
+
+static int write_claims(const char *path, const figure *f) {
+    paper_claims c;
+    if (paper_claims_open(&c, path, f->authors ? "Figure 1 with the settings of the authors' code" : "Figure 1") != 0)
+        return -1;
+    paper_note(&c, "10 agents, 3 lie, %d seeds, %d trajectories per agent; mean return of %d greedy episodes every %d.",
+               (int)f->seeds, (int)f->trials[0].trajectories, TRIAL_EPISODES, TRIAL_EVERY);
+    print_finals(&c, f);
+    claims_of_the_paper(&c, f);
+    if (!f->authors) claims_beyond(&c, f);
+    paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 1200, "the whole figure within 20 minutes",
+                "%.0f s%s (the paper: 480 CPU-hours)", f->seconds, f->resumed ? " since it was resumed" : "");
+    return paper_claims_close(&c);
+}
+
+static int write_csv(const char *path, const figure *f) {
+    FILE *out = fopen(path, "w");
+    if (!out) return -1;
+    fprintf(out, "task,attack,algorithm,seed,trajectories,return,env_steps\n");
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t p = 0; p < f->trials[i].points; p++) {
+            const trial *t = &f->trials[i];
+            fprintf(out, "%s,%s,%s,%d,%g,%.6g,%.0f\n", t->task->name, t->attack->name, t->learner->name, (int)t->seed,
+                    t->x[p], t->score[p], t->steps[p]);
+        }
+    const int bad = ferror(out);
+    return fclose(out) != 0 || bad ? -1 : 0;
+}
+
+/* ---- the picture */
+static plot_curve curve_of(const series *s, int colour, int dashed) {
+    const plot_curve c = {s->name, s->n, s->x, s->y, s->lo, s->hi, colour, dashed};
+    return c;
+}
+
+static void draw_panel(plot *p, plot_box box, const char *title, const char *x, const char *y, double best,
+                       const plot_curve *curve, size_t curves) {
+    const plot_chart chart = {title, x, y, {0, curve[0].x[curve[0].n - 1], 0}, {0, best, 0}, curve, curves};
+    plot_curves(p, box, &chart);
+}
+
+static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) {
+    static series s[VARIANTS + 1];
+    plot_curve    curve[VARIANTS + 1];
+    char          title[96];
+    for (size_t col = 0; col < 3; col++) {
+        const int    t = col == 2, by_steps = col > 0;
+        const double steps = common_steps(f, t);
+        for (int v = 0; v <= VARIANTS; v++) {
+            s[v] = by_steps ? series_by_steps(f, variant_runs(f, t, v), steps) : series_of(f, variant_runs(f, t, v));
+            if (v == 0) s[v].name = "Res-NHARPG (MDA)";
+            curve[v] = curve_of(&s[v], v == 0 ? 0 : 2 + v, 0);
+        }
+        snprintf(title, sizeof title, "%s, sign flipping", tasks[0][t].name);
+        draw_panel(p, plot_cell(page, rows, 3, 2, col), title,
+                   by_steps ? "million environment steps" : "trajectories per agent", col ? NULL : "return",
+                   tasks[0][t].best, curve, VARIANTS + 1);
+    }
+    plot_legend(p, 66, page.y + page.h + 8, curve, VARIANTS + 1);
+}
+
+static int draw(const char *path, const figure *f) {
+    static series  s[LEARNERS];
+    plot_curve     curve[LEARNERS];
+    plot           p;
+    char           title[96];
+    const size_t   rows = f->authors ? 2 : 3;
+    const plot_box page = plot_make_box(14, 92, 1072, 220 * (double)rows);
+    if (plot_open(&p, path, 1100, page.y + page.h + (f->authors ? 8 : 24),
+                  f->authors ? "Figure 1, settings of the authors' code: ten agents, three of them lie"
+                             : "Figure 1: ten agents, three of them lie") != 0)
+        return -1;
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", f->authors
+              ? "Return of the learned policy: mean of 5 seeds and its 95 % confidence"
+              : "Return of the learned policy: mean of 5 seeds and its 95 % confidence. Last row: MDA without its parts");
+    for (int t = 0; t < TASKS; t++)
+        for (int a = 0; a < ATTACKS; a++) {
+            for (int l = 0; l < LEARNERS; l++) {
+                const int k = LEARNERS - 1 - l; /* MDA last, on top */
+                s[k] = series_of(f, runs_of(f, t, a, k));
+                curve[l] = curve_of(&s[k], k == SM ? 1 : k == 1 ? 6 : k, k >= SM);
+            }
+            snprintf(title, sizeof title, "%s, %s", tasks[0][t].name, f->attacks[a].name);
+            draw_panel(&p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title, "trajectories per agent",
+                       a ? NULL : "return", tasks[0][t].best, curve, LEARNERS);
+        }
+    plot_legend(&p, 66, 80, curve, LEARNERS);
+    if (!f->authors) draw_variants(&p, f, page, rows);
+    return plot_close(&p);
+}
+
+int main(int argc, char **argv) {
+    static figure  f;
+    const unsigned given = paper_options(argc, argv, "--quick --authors ",
+                                         "usage: figure1 [--quick] [--authors]\nThe paper's figure 1: writes "
+                                         "build/figure1.svg, .csv and .md.\n--quick: 2 seeds, 600 trajectories. "
+                                         "--authors: the settings of the authors' code (figure1_authors.*).\n");
+    const char    *name = given & 2 ? "build/figure1_authors" : "build/figure1";
+    char           settings[160], part[64], csv[64], md[64], svg[64];
+    f.quick = (int)(given & 1), f.authors = given >> 1 & 1, f.seeds = f.quick ? 2 : MAX_SEEDS;
+    snprintf(part, sizeof part, "%s%s.part", name, f.quick ? "_quick" : "");
+    snprintf(csv, sizeof csv, "%s.csv", name);
+    snprintf(md, sizeof md, "%s.md", name);
+    snprintf(svg, sizeof svg, "%s.svg", name);
+    plan(&f);
+    recipe_text(settings, sizeof settings);
+    f.seconds = trials_run(f.trials, f.count, part, settings);
+    for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
+    if (write_claims(md, &f) != 0 || write_csv(csv, &f) != 0 || draw(svg, &f) != 0)
+        return fprintf(stderr, "cannot write %s.*\n", name), 1;
+    printf("\nwrote %s, %s and %s\n", svg, csv, md);
+    trials_free(f.trials, f.count);
+    return 0;
+}
