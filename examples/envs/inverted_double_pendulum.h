@@ -53,7 +53,7 @@ PLANAR_TASK void inverted_double_pendulum_physics(int v2, double *q, double *v, 
 }
 PLANAR_TASK rn_result inverted_double_pendulum_judge(const inverted_double_pendulum *p, double *reward) {
     const double x = p->tip_x, low = p->tip_z - 2; /* the tip can reach 1.2: it pays to be as high as that */
-    *reward = 10 - (0.01 * (x * x) + low * low) - (1e-3 * (p->v[1] * p->v[1]) + 5e-3 * (p->v[2] * p->v[2]));
+    *reward = 10 - (0.01 * x * x + low * low) - (1e-3 * p->v[1] * p->v[1] + 5e-3 * p->v[2] * p->v[2]);
     return p->tip_z > 1 ? RN_RUNNING : RN_TERMINATED;
 }
 PLANAR_TASK void inverted_double_pendulum_note(inverted_double_pendulum *p, const planar_work *k) {

@@ -674,7 +674,7 @@ PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass,
 /* adds the forces of the rows under the motion found */
 PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force, double *torque) {
     int i;
-    PLANAR_UNROLL for (i = 0; i < m->joints; i++)
+    for (i = 0; i < m->joints; i++)
         if (planar_limited(m, i) && k->stop[i].side != 0) {
             const double missing = k->stop[i].aim - k->stop[i].side * k->motion.a[i];
             if (missing > 0) torque[i] += k->stop[i].side * k->stop[i].push * missing;
@@ -705,7 +705,7 @@ PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, do
     memset(force, 0, sizeof force);
     for (i = 0; i < m->joints; i++) torque[i] = 0;
     planar_add_forces(m, k, force, torque);
-    PLANAR_UNROLL for (i = m->joints - 1; i >= 0; i--) {
+    for (i = m->joints - 1; i >= 0; i--) {
         const planar_joint *j = &m->joint[i];
         const planar_frame *f = &k->frame[i];
         planar_twist *up;
@@ -824,7 +824,7 @@ PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int 
     return 0;
 }
 /* 16 bytes for each joint: positions, then speeds, little-endian on every machine */
-PLANAR_FN void planar_save(const planar_model *m, const double *q, const double *v, void *bytes) {
+PLANAR_TASK void planar_save(const planar_model *m, const double *q, const double *v, void *bytes) {
     unsigned char *to = (unsigned char *)bytes;
     uint64_t bits;
     int i, b;
@@ -834,7 +834,7 @@ PLANAR_FN void planar_save(const planar_model *m, const double *q, const double 
     }
 }
 /* 0: refused, for NaN or numbers beyond PLANAR_LOST */
-PLANAR_FN int planar_load(const planar_model *m, double *q, double *v, const void *bytes) {
+PLANAR_TASK int planar_load(const planar_model *m, double *q, double *v, const void *bytes) {
     const unsigned char *from = (const unsigned char *)bytes;
     double state[2 * PLANAR_JOINTS];
     uint64_t bits;
@@ -901,7 +901,7 @@ PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const plana
         x += m->joint[i + 1].x;
         z += m->joint[i + 1].z;
     }
-    fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n", m->joint[i].body, x, z);
+    fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n", m->joint[i].body ? m->joint[i].body : "", x, z);
     for (j = first; j <= i; j++) planar_print_joint(out, m, j);
     fprintf(out, "<inertial mass=\"%.17g\" pos=\"%.17g 0 %.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n", mass[i].mass,
             mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia, mass[i].inertia); /* only the middle one matters */
