@@ -127,64 +127,64 @@ static void collect(sample *s, player *p, const planar_model *m) {
         for (size_t a = 0; a < p->env.act_dim; a++) s->ctrl[i][a] = (double)action_table[p->at + a];
     }
 }
-#define PARTS(task)                                                                                                      \
-    PLANAR_BEGIN                                                                                                         \
-    static void task##_dynamics(const sample *s, planar_work *k, int contacts) {                                         \
-        const planar_model *m = &task##_model;                                                                           \
-        for (int i = 0; i < STATES; i++) {                                                                               \
-            planar_place(m, s->q[i], s->v[i], k->frame);                                                                 \
-            planar_weigh(m, m->mass[0], k);                                                                              \
-            planar_drive(m, s->q[i], s->v[i], s->ctrl[i], k->torque);                                                    \
-            if (contacts) planar_find_rows(m, m->mass[0], s->q[i], s->v[i], k);                                          \
-            bench_result = k->inertia[m->joints - 1].wx;                                                                 \
-        }                                                                                                                \
-    }                                                                                                                    \
-    static double task##_accelerations(const sample *s, planar_work *k) {                                                \
-        double rounds = 0;                                                                                               \
-        for (int i = 0; i < STATES; i++) {                                                                               \
-            planar_accelerate(&task##_model, task##_model.mass[0], s->q[i], s->v[i], s->ctrl[i], k);                     \
-            bench_result = k->motion.a[0];                                                                               \
-            rounds += k->rounds;                                                                                         \
-        }                                                                                                                \
-        return rounds / STATES;                                                                                          \
-    }                                                                                                                    \
-    PLANAR_END                                                                                                           \
-    static void task##_steps(sample *s, planar_work *k) {                                                                \
-        for (int i = 0; i < STATES; i++) {                                                                               \
-            double q[PLANAR_JOINTS], v[PLANAR_JOINTS];                                                                   \
-            memcpy(q, s->q[i], sizeof q);                                                                                \
-            memcpy(v, s->v[i], sizeof v);                                                                                \
-            planar_guess(k);                                                                                             \
-            task##_physics(0, q, v, s->ctrl[i], k);                                                                      \
-            bench_result = q[0];                                                                                         \
-        }                                                                                                                \
-    }                                                                                                                    \
-    static void task##_parts(void) {                                                                                     \
-        static sample s;                                                                                                 \
-        static task   state;                                                                                             \
-        static player p;                                                                                                 \
-        bench_stat    t[4];                                                                                              \
-        planar_work   k;                                                                                                 \
-        double        rounds = 0;                                                                                        \
-        p = player_make(task##_env(&state));                                                                             \
-        collect(&s, &p, &task##_model);                                                                                  \
-        memset(t, 0, sizeof t);                                                                                          \
-        planar_guess(&k);                                                                                                \
-        for (int i = 0; i < (bench_quick() ? 10 : 60); i++) {                                                            \
-            double start = bench_cpu();                                                                                  \
-            task##_dynamics(&s, &k, 0);                                                                                  \
-            bench_add(&t[0], (bench_cpu() - start) / STATES);                                                            \
-            start = bench_cpu();                                                                                         \
-            task##_dynamics(&s, &k, 1);                                                                                  \
-            bench_add(&t[1], (bench_cpu() - start) / STATES);                                                            \
-            start = bench_cpu();                                                                                         \
-            rounds = task##_accelerations(&s, &k);                                                                       \
-            bench_add(&t[2], (bench_cpu() - start) / STATES);                                                            \
-            start = bench_cpu();                                                                                         \
-            task##_steps(&s, &k);                                                                                        \
-            bench_add(&t[3], (bench_cpu() - start) / STATES);                                                            \
-        }                                                                                                                \
-        print_parts(#task, t, rounds, task##_model.euler ? 1 : 4);                                                       \
+#define PARTS(task)                                                                                                    \
+    PLANAR_BEGIN                                                                                                       \
+    static void task##_dynamics(const sample *s, planar_work *k, int contacts) {                                       \
+        const planar_model *m = &task##_model;                                                                         \
+        for (int i = 0; i < STATES; i++) {                                                                             \
+            planar_place(m, s->q[i], s->v[i], k->frame);                                                               \
+            planar_weigh(m, m->mass[0], k);                                                                            \
+            planar_drive(m, s->q[i], s->v[i], s->ctrl[i], k->torque);                                                  \
+            if (contacts) planar_find_rows(m, m->mass[0], s->q[i], s->v[i], k);                                        \
+            bench_result = k->inertia[m->joints - 1].wx;                                                               \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static double task##_accelerations(const sample *s, planar_work *k) {                                              \
+        double rounds = 0;                                                                                             \
+        for (int i = 0; i < STATES; i++) {                                                                             \
+            planar_accelerate(&task##_model, task##_model.mass[0], s->q[i], s->v[i], s->ctrl[i], k);                   \
+            bench_result = k->motion.a[0];                                                                             \
+            rounds += k->rounds;                                                                                       \
+        }                                                                                                              \
+        return rounds / STATES;                                                                                        \
+    }                                                                                                                  \
+    PLANAR_END                                                                                                         \
+    static void task##_steps(sample *s, planar_work *k) {                                                              \
+        for (int i = 0; i < STATES; i++) {                                                                             \
+            double q[PLANAR_JOINTS], v[PLANAR_JOINTS];                                                                 \
+            memcpy(q, s->q[i], sizeof q);                                                                              \
+            memcpy(v, s->v[i], sizeof v);                                                                              \
+            planar_guess(k);                                                                                           \
+            task##_physics(0, q, v, s->ctrl[i], k);                                                                    \
+            bench_result = q[0];                                                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void task##_parts(void) {                                                                                   \
+        static sample s;                                                                                               \
+        static task   state;                                                                                           \
+        static player p;                                                                                               \
+        bench_stat    t[4];                                                                                            \
+        planar_work   k;                                                                                               \
+        double        rounds = 0;                                                                                      \
+        p = player_make(task##_env(&state));                                                                           \
+        collect(&s, &p, &task##_model);                                                                                \
+        memset(t, 0, sizeof t);                                                                                        \
+        planar_guess(&k);                                                                                              \
+        for (int i = 0; i < (bench_quick() ? 10 : 60); i++) {                                                          \
+            double start = bench_cpu();                                                                                \
+            task##_dynamics(&s, &k, 0);                                                                                \
+            bench_add(&t[0], (bench_cpu() - start) / STATES);                                                          \
+            start = bench_cpu();                                                                                       \
+            task##_dynamics(&s, &k, 1);                                                                                \
+            bench_add(&t[1], (bench_cpu() - start) / STATES);                                                          \
+            start = bench_cpu();                                                                                       \
+            rounds = task##_accelerations(&s, &k);                                                                     \
+            bench_add(&t[2], (bench_cpu() - start) / STATES);                                                          \
+            start = bench_cpu();                                                                                       \
+            task##_steps(&s, &k);                                                                                      \
+            bench_add(&t[3], (bench_cpu() - start) / STATES);                                                          \
+        }                                                                                                              \
+        print_parts(#task, t, rounds, task##_model.euler ? 1 : 4);                                                     \
     }
 static void print_parts(const char *name, const bench_stat *t, double rounds, int evaluations) {
     const double dynamics = 1e9 * bench_min(&t[0]), contacts = 1e9 * bench_min(&t[1]) - dynamics;

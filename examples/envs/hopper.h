@@ -24,12 +24,12 @@ static const planar_model hopper_model = {
     0, 4, 0.002, 0, -9.81, 1, /* Runge-Kutta, physics steps a control step, seconds, gravity, largest control */
     { 0.02, 0.9, 0.95, 0.001, 0 }, { 0.02, 0.8, 0.8, 0.01, 0.001 }, /* joints' stops, contacts */
     /* name, body, parent, kind, x, z, start, low, high, spring, damping, rotor, gear */
-    { { "rootx",       NULL,    -1, PLANAR_SLIDE_X,    0, 0,     0,    0,                    0,                   0, 0, 0, 0 },
-      { "rootz",       NULL,    0,  PLANAR_SLIDE_Z,    0, 1.25,  1.25, 0,                    0,                   0, 0, 0, 0 },
-      { "rooty",       "torso", 1,  PLANAR_HINGE,      0, 0,     0,    0,                    0,                   0, 0, 0, 0 },
-      { "thigh_joint", "thigh", 2,  PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150),  0,                   0, 1, 1, 200 },
-      { "leg_joint",   "leg",   3,  PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150),  0,                   0, 1, 1, 200 },
-      { "foot_joint",  "foot",  4,  PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 1, 1, 200 } },
+    { { "rootx", NULL,          -1, PLANAR_SLIDE_X,   0, 0,     0,    0, 0,                            0, 0, 0, 0 },
+      { "rootz", NULL,          0, PLANAR_SLIDE_Z,    0, 1.25,  1.25, 0, 0,                            0, 0, 0, 0 },
+      { "rooty", "torso",       1, PLANAR_HINGE,      0, 0,     0,    0, 0,                            0, 0, 0, 0 },
+      { "thigh_joint", "thigh", 2, PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150), 0,             0, 1, 1, 200 },
+      { "leg_joint", "leg",     3, PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150), 0,             0, 1, 1, 200 },
+      { "foot_joint", "foot",   4, PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 1, 1, 200 } },
     /* mass, centre, inertia, weight of the body, of the joint */
     { { { 0,                  0,     0,      0,                    0,                    0.19092791547060126 },
         { 0,                  0,     0,      0,                    0,                    0.063839273696324375 },

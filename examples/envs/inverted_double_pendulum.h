@@ -65,7 +65,8 @@ PLANAR_TASK void inverted_double_pendulum_note(inverted_double_pendulum *p, cons
 PLANAR_TASK rn_result inverted_double_pendulum_move(inverted_double_pendulum *p, const double *act, double *reward) {
     planar_work k;
     *reward = 0;
-    if (!planar_control(&inverted_double_pendulum_model, inverted_double_pendulum_physics, p->v2, p->q, p->v, act, &k)) return RN_TERMINATED;
+    if (!planar_control(&inverted_double_pendulum_model, inverted_double_pendulum_physics, p->v2, p->q, p->v, act, &k))
+        return RN_TERMINATED;
     inverted_double_pendulum_note(p, &k);
     return inverted_double_pendulum_judge(p, reward);
 }
@@ -88,7 +89,8 @@ PLANAR_TASK void inverted_double_pendulum_evaluate(inverted_double_pendulum *p) 
     const double idle = 0;
     planar_work k;
     planar_guess(&k);
-    planar_accelerate(&inverted_double_pendulum_model, inverted_double_pendulum_model.mass[p->v2 != 0], p->q, p->v, &idle, &k);
+    planar_accelerate(&inverted_double_pendulum_model, inverted_double_pendulum_model.mass[p->v2 != 0], p->q, p->v,
+                      &idle, &k);
     inverted_double_pendulum_note(p, &k);
 }
 PLANAR_TASK void inverted_double_pendulum_reset(void *self, const agg_rng *rng, rn_real *obs) {
@@ -99,7 +101,8 @@ PLANAR_TASK void inverted_double_pendulum_reset(void *self, const agg_rng *rng, 
     inverted_double_pendulum_evaluate(p);
     inverted_double_pendulum_observe(p, obs);
 }
-PLANAR_TASK rn_result inverted_double_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+PLANAR_TASK rn_result inverted_double_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                                                    double *reward) {
     inverted_double_pendulum *p = (inverted_double_pendulum *)self;
     double ctrl[1];
     rn_result r;
@@ -111,10 +114,12 @@ PLANAR_TASK rn_result inverted_double_pendulum_step(void *self, const rn_real *a
     return r;
 }
 PLANAR_TASK void inverted_double_pendulum_save(const void *self, void *bytes) {
-    planar_save(&inverted_double_pendulum_model, ((const inverted_double_pendulum *)self)->q, ((const inverted_double_pendulum *)self)->v, bytes);
+    const inverted_double_pendulum *p = (const inverted_double_pendulum *)self;
+    planar_save(&inverted_double_pendulum_model, p->q, p->v, bytes);
 }
 PLANAR_TASK int inverted_double_pendulum_load(void *self, const void *bytes) {
-    return planar_load(&inverted_double_pendulum_model, ((inverted_double_pendulum *)self)->q, ((inverted_double_pendulum *)self)->v, bytes);
+    inverted_double_pendulum *p = (inverted_double_pendulum *)self;
+    return planar_load(&inverted_double_pendulum_model, p->q, p->v, bytes);
 }
 PLANAR_TASK rn_env inverted_double_pendulum_env(inverted_double_pendulum *self) {
     rn_env e;

@@ -170,31 +170,43 @@ PLANAR_FN void planar_sincos(double a, double *s, double *c) {
 }
 PLANAR_FN int planar_is_hinge(planar_kind kind) { return kind == PLANAR_HINGE || kind == PLANAR_HINGE_BACK; }
 PLANAR_FN double planar_sign(planar_kind kind) { return kind == PLANAR_HINGE_BACK ? -1 : 1; }
+/* a frame that never turns: the world's (-1), or of one or two slides on it. Bodies that fly begin with two. */
+PLANAR_FN int planar_steady(const planar_model *m, int i) {
+    const int up = i < 0 ? -1 : m->joint[i].parent;
+    if (i < 0) return 1;
+    if (planar_is_hinge(m->joint[i].kind)) return 0;
+    return up < 0 || (!planar_is_hinge(m->joint[up].kind) && m->joint[up].parent < 0);
+}
 
-/* ---- where everything is and how it moves; g is the frame before it */
-PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j, double q, double v) {
+/* ---- where everything is and how it moves; g is the frame before it. Turning with w bends the way of what moves along:
+   -w^2 d for the offset d, 2 w v across a slide's speed v. */
+PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j, int steady, double q, double v) {
+    const double c = steady ? 1 : g->c, s = steady ? 0 : g->s, w = steady ? 0 : g->v.w;
+    const double ux = j->kind == PLANAR_SLIDE_X ? c : s, uz = j->kind == PLANAR_SLIDE_X ? -s : c; /* way of a slide */
     planar_frame f = *g;
-    f.dx = g->c * j->x + g->s * j->z;
-    f.dz = g->c * j->z - g->s * j->x;
-    f.ax = g->ax - g->v.w * g->v.w * f.dx;
-    f.az = g->az - g->v.w * g->v.w * f.dz;
-    if (!planar_is_hinge(j->kind)) { /* the way (ux, uz) of a slide turns with w: another w from the speed, one from q */
-        const double ux = j->kind == PLANAR_SLIDE_X ? g->c : g->s, uz = j->kind == PLANAR_SLIDE_X ? -g->s : g->c;
-        const double way = q - j->start;
-        f.dx += way * ux;
-        f.dz += way * uz;
-        f.ax = g->ax - g->v.w * g->v.w * f.dx + 2 * g->v.w * v * uz;
-        f.az = g->az - g->v.w * g->v.w * f.dz - 2 * g->v.w * v * ux;
+    f.dx = steady ? j->x : c * j->x + s * j->z;
+    f.dz = steady ? j->z : c * j->z - s * j->x;
+    if (!planar_is_hinge(j->kind)) {
+        f.dx += (q - j->start) * ux;
+        f.dz += (q - j->start) * uz;
         f.v.x += v * ux;
         f.v.z += v * uz;
     }
     f.x = g->x + f.dx;
     f.z = g->z + f.dz;
-    f.v.x += g->v.w * f.dz;
-    f.v.z -= g->v.w * f.dx;
+    if (!steady) {
+        f.v.x += w * f.dz;
+        f.v.z -= w * f.dx;
+        f.ax -= w * w * f.dx;
+        f.az -= w * w * f.dz;
+    }
+    if (!steady && !planar_is_hinge(j->kind)) {
+        f.ax += 2 * w * v * uz;
+        f.az -= 2 * w * v * ux;
+    }
     if (planar_is_hinge(j->kind)) {
-        f.v.w += planar_sign(j->kind) * v;
-        f.angle += planar_sign(j->kind) * (q - j->start);
+        f.v.w = w + planar_sign(j->kind) * v;
+        f.angle = (steady ? 0 : g->angle) + planar_sign(j->kind) * (q - j->start);
         planar_sincos(f.angle, &f.s, &f.c);
     }
     return f;
@@ -203,8 +215,9 @@ PLANAR_FN void planar_place(const planar_model *m, const double *q, const double
     const planar_frame world = { 0, 1, 0, 0, 0, 0, 0, { 0, 0, 0 }, 0, 0 };
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
-        const planar_joint *j = &m->joint[i];
-        frame[i] = planar_after(j->parent < 0 ? &world : &frame[j->parent], j, q[i], v[i]);
+        const int parent = m->joint[i].parent;
+        const planar_frame *g = parent < 0 ? &world : &frame[parent];
+        frame[i] = planar_after(g, &m->joint[i], planar_steady(m, parent), q[i], v[i]);
     }
 }
 /* inertia of each body about its frame's origin, and the force that gravity and its turning make */
@@ -228,9 +241,12 @@ PLANAR_FN void planar_weigh(const planar_model *m, const planar_mass *mass, plan
         }
     }
 }
-PLANAR_FN double planar_clamp(double x, double limit) { return x > limit ? limit : x < -limit ? -limit : x == x ? x : 0; }
+PLANAR_FN double planar_clamp(double x, double limit) { /* NaN: 0 */
+    return x > limit ? limit : x < -limit ? -limit : x == x ? x : 0;
+}
 /* motors, springs and damping; ctrl holds one number for each motor */
-PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v, const double *ctrl, double *torque) {
+PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v, const double *ctrl,
+                            double *torque) {
     int i, motor = 0;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
@@ -263,7 +279,7 @@ PLANAR_FN void planar_find_stops(const planar_model *m, const planar_mass *mass,
         if (j->low < j->high) {
             const double below = q[i] - j->low - soft->margin, above = j->high - q[i] - soft->margin;
             planar_stop *stop = &k->stop[i];
-            stop->side = 0;
+            stop->side = stop->push = stop->aim = 0;
             if (below < 0 || above < 0) {
                 const double side = below < 0 ? 1 : -1, depth = below < 0 ? -below : -above;
                 const double d = planar_impedance(soft, depth);
@@ -374,76 +390,102 @@ typedef struct planar_tree {
     planar_twist   force[PLANAR_JOINTS];
     double         torque[PLANAR_JOINTS], rotor[PLANAR_JOINTS]; /* force and inertia of the joint itself */
 } planar_tree;
-/* seen from an origin that is (dx, dz) behind */
-PLANAR_FN void planar_shift(planar_inertia *i, planar_twist *f, double dx, double dz) {
-    const double wx = i->wx + dz * i->xx - dx * i->xz, wz = i->wz + dz * i->xz - dx * i->zz;
-    i->ww = i->ww + dz * (i->wx + wx) - dx * (i->wz + wz);
-    i->wx = wx;
-    i->wz = wz;
-    f->w = f->w + dz * f->x - dx * f->z;
+/* The joint accelerates its body along a direction S, by a = (S.force + torque - S.inertia.t) / (S.inertia.S + rotor) if
+   the body would move with t without it. What its parent feels of body and joint, u = inertia S:
+       inertia - u u^T / (S.u + rotor),   force - u (S.force + torque) / (S.u + rotor),   about the parent's origin. */
+typedef struct planar_given { planar_twist u; double a; } planar_given; /* a joint's acceleration is a - u . t_parent */
+
+PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx, double dz) { /* about (dx, dz) behind */
+    planar_inertia s = *i;
+    s.wx = i->wx + (dz * i->xx - dx * i->xz);
+    s.wz = i->wz + (dz * i->xz - dx * i->zz);
+    s.ww = i->ww + (dz * (i->wx + s.wx) - dx * (i->wz + s.wz));
+    return s;
 }
-PLANAR_FN void planar_add(planar_inertia *i, planar_twist *f, const planar_inertia *j, const planar_twist *g) {
-    i->ww += j->ww; i->wx += j->wx; i->wz += j->wz; i->xx += j->xx; i->xz += j->xz; i->zz += j->zz;
-    f->w += g->w; f->x += g->x; f->z += g->z;
+PLANAR_FN planar_twist planar_shift_force(planar_twist f, double dx, double dz) {
+    f.w += dz * f.x - dx * f.z;
+    return f;
 }
+PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f, int steady, planar_inertia *I,
+                                   planar_twist *g, double torque, double rotor) {
+    const double c = f->c, s = f->s, ux = j->kind == PLANAR_SLIDE_X ? c : s, uz = j->kind == PLANAR_SLIDE_X ? -s : c;
+    planar_given given;
+    planar_twist u;
+    double       along, push, by;
+    if (planar_is_hinge(j->kind)) {
+        u.w = I->ww; u.x = I->wx; u.z = I->wz;
+        along = I->ww + rotor;
+        push = planar_sign(j->kind) * torque + g->w;
+    } else if (steady && j->kind == PLANAR_SLIDE_X) {
+        u.w = I->wx; u.x = I->xx; u.z = I->xz;
+        along = I->xx + rotor;
+        push = torque + g->x;
+    } else if (steady) {
+        u.w = I->wz; u.x = I->xz; u.z = I->zz;
+        along = I->zz + rotor;
+        push = torque + g->z;
+    } else {
+        u.w = I->wx * ux + I->wz * uz;
+        u.x = I->xx * ux + I->xz * uz;
+        u.z = I->xz * ux + I->zz * uz;
+        along = (u.x * ux + u.z * uz) + rotor;
+        push = torque + (g->x * ux + g->z * uz);
+    }
+    by = 1 / along; /* slow: all that does not need it is done beside it */
+    if (!steady) {
+        u = planar_shift_force(u, f->dx, f->dz);
+        *I = planar_shift(I, f->dx, f->dz);
+        *g = planar_shift_force(*g, f->dx, f->dz);
+    }
+    given.u.w = u.w * by;
+    given.u.x = u.x * by;
+    given.u.z = u.z * by;
+    given.a = push * by;
+    I->ww -= u.w * given.u.w; I->wx -= u.w * given.u.x; I->wz -= u.w * given.u.z;
+    I->xx -= u.x * given.u.x; I->xz -= u.x * given.u.z; I->zz -= u.z * given.u.z;
+    g->w -= u.w * given.a; g->x -= u.x * given.a; g->z -= u.z * given.a;
+    return given;
+}
+/* to a frame that never turns, turning does not matter: its numbers are left out */
 PLANAR_FN void planar_solve(const planar_model *m, const planar_frame *frame, planar_tree *k, planar_motion *out) {
-    const planar_twist still = { 0, 0, 0 };
-    planar_twist column[PLANAR_JOINTS]; /* inertia times the joint's direction */
-    double       scale[PLANAR_JOINTS], rest[PLANAR_JOINTS];
+    planar_given given[PLANAR_JOINTS];
     int i;
     PLANAR_UNROLL for (i = m->joints - 1; i >= 0; i--) {
-        const planar_joint *j = &m->joint[i];
-        const planar_frame *f = &frame[i];
+        const int parent = m->joint[i].parent, steady = planar_steady(m, parent);
         planar_inertia I = k->inertia[i];
-        planar_twist   g = k->force[i], u;
-        double         a, hold;
-        if (planar_is_hinge(j->kind)) {
-            u.w = I.ww; u.x = I.wx; u.z = I.wz;
-            scale[i] = 1 / (u.w + k->rotor[i]);
-            rest[i] = planar_sign(j->kind) * k->torque[i] + g.w;
-            a = rest[i] * scale[i];
-            hold = k->rotor[i] * scale[i]; /* 1 - u.w scale */
-            I.ww = u.w * hold;
-            I.wx = u.x * hold;
-            I.wz = u.z * hold;
-        } else {
-            const double c = j->parent < 0 ? 1 : f->c, s = j->parent < 0 ? 0 : f->s;
-            const double ux = j->kind == PLANAR_SLIDE_X ? c : s, uz = j->kind == PLANAR_SLIDE_X ? -s : c;
-            u.w = I.wx * ux + I.wz * uz;
-            u.x = I.xx * ux + I.xz * uz;
-            u.z = I.xz * ux + I.zz * uz;
-            scale[i] = 1 / (u.x * ux + u.z * uz + k->rotor[i]);
-            rest[i] = k->torque[i] + (g.x * ux + g.z * uz);
-            a = rest[i] * scale[i];
-            I.ww -= u.w * u.w * scale[i];
-            I.wx -= u.w * u.x * scale[i];
-            I.wz -= u.w * u.z * scale[i];
+        planar_twist   g = k->force[i];
+        given[i] = planar_free(&m->joint[i], &frame[i], steady, &I, &g, k->torque[i], k->rotor[i]);
+        if (parent >= 0) {
+            planar_inertia *J = &k->inertia[parent];
+            planar_twist   *h = &k->force[parent];
+            if (!steady) {
+                J->ww += I.ww; J->wx += I.wx; J->wz += I.wz;
+                h->w += g.w;
+            }
+            J->xx += I.xx; J->xz += I.xz; J->zz += I.zz;
+            h->x += g.x; h->z += g.z;
         }
-        column[i] = u;
-        if (j->parent < 0) continue;
-        I.xx -= u.x * u.x * scale[i];
-        I.xz -= u.x * u.z * scale[i];
-        I.zz -= u.z * u.z * scale[i];
-        g.w -= u.w * a;
-        g.x -= u.x * a;
-        g.z -= u.z * a;
-        planar_shift(&I, &g, f->dx, f->dz);
-        planar_add(&k->inertia[j->parent], &k->force[j->parent], &I, &g);
     }
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
         const planar_frame *f = &frame[i];
-        planar_twist t = j->parent < 0 ? still : out->t[j->parent];
-        double a;
-        t.x += t.w * f->dz;
-        t.z -= t.w * f->dx;
-        a = (rest[i] - (column[i].w * t.w + column[i].x * t.x + column[i].z * t.z)) * scale[i];
+        const int steady = planar_steady(m, j->parent);
+        planar_twist t = { 0, 0, 0 };
+        double a = given[i].a;
+        if (j->parent >= 0) {
+            t = out->t[j->parent];
+            a -= steady ? given[i].u.x * t.x + given[i].u.z * t.z
+                        : given[i].u.w * t.w + (given[i].u.x * t.x + given[i].u.z * t.z);
+        }
+        if (!steady) {
+            t.x += t.w * f->dz;
+            t.z -= t.w * f->dx;
+        }
         if (planar_is_hinge(j->kind)) {
-            t.w += a;
+            t.w = steady ? a : t.w + a;
         } else {
-            const double c = j->parent < 0 ? 1 : f->c, s = j->parent < 0 ? 0 : f->s;
-            t.x += a * (j->kind == PLANAR_SLIDE_X ? c : s);
-            t.z += a * (j->kind == PLANAR_SLIDE_X ? -s : c);
+            t.x += j->kind == PLANAR_SLIDE_X ? (steady ? a : a * f->c) : steady ? 0 : a * f->s;
+            t.z += j->kind == PLANAR_SLIDE_Z ? (steady ? a : a * f->c) : steady ? 0 : -a * f->s;
         }
         out->t[i] = t;
         out->a[i] = planar_sign(j->kind) * a;
@@ -470,9 +512,9 @@ PLANAR_FN void planar_add_contact(const planar_contact *t, unsigned on, planar_t
 }
 PLANAR_FN void planar_tree_of(const planar_model *m, const planar_work *k, planar_tree *tree) {
     int i;
-    memcpy(tree->inertia, k->inertia, sizeof tree->inertia[0] * (size_t)m->joints);
-    memcpy(tree->force, k->force, sizeof tree->force[0] * (size_t)m->joints);
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
+        tree->inertia[i] = k->inertia[i];
+        tree->force[i] = k->force[i];
         tree->torque[i] = k->torque[i];
         tree->rotor[i] = m->joint[i].armature;
         if (planar_limited(m, i) && k->stop[i].side != 0 && k->pushing.stop[i]) {
@@ -570,8 +612,8 @@ PLANAR_FN int planar_look(const planar_model *m, planar_work *k, const planar_mo
 }
 
 /* ---- the line search: the least cost between two motions. Along the way each row falls short by a linear function. */
-typedef struct planar_line { double at[3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS], to[3 * PLANAR_ENDS +
-    PLANAR_JOINTS + PLANAR_PAIRS], push[3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS]; int rows; } planar_line;
+enum { PLANAR_ROWS = 3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS };
+typedef struct planar_line { double at[PLANAR_ROWS], to[PLANAR_ROWS], push[PLANAR_ROWS]; int rows; } planar_line;
 
 PLANAR_FN void planar_line_add(planar_line *l, double at, double to, double push) {
     l->at[l->rows] = at;
@@ -608,14 +650,16 @@ PLANAR_FN double planar_least(const planar_line *l, double inertia) {
         slope = ahead;
     }
 }
-PLANAR_FN double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a, const planar_motion *b) {
+PLANAR_FN double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a,
+                               const planar_motion *b) {
     double sum = 0; /* (a - b)^T M (a - b) */
     int i;
     for (i = 0; i < m->joints; i++) {
         const planar_inertia *I = &k->inertia[i];
         const double w = a->t[i].w - b->t[i].w, x = a->t[i].x - b->t[i].x, z = a->t[i].z - b->t[i].z;
         const double q = a->a[i] - b->a[i];
-        sum += w * (I->ww * w + 2 * (I->wx * x + I->wz * z)) + I->xx * x * x + I->zz * z * z + m->joint[i].armature * q * q;
+        sum += w * (I->ww * w + 2 * (I->wx * x + I->wz * z)) + I->xx * x * x + I->zz * z * z;
+        sum += m->joint[i].armature * q * q;
     }
     return sum;
 }
@@ -626,8 +670,8 @@ PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar
     l.rows = 0;
     for (i = 0; i < m->joints; i++)
         if (planar_limited(m, i) && k->stop[i].side != 0)
-            planar_line_add(&l, k->stop[i].side * from->a[i] - k->stop[i].aim, k->stop[i].side * to->a[i] - k->stop[i].aim,
-                            k->stop[i].push);
+            planar_line_add(&l, k->stop[i].side * from->a[i] - k->stop[i].aim,
+                            k->stop[i].side * to->a[i] - k->stop[i].aim, k->stop[i].push);
     for (i = 0; i < k->contacts; i++) {
         planar_short_of(&k->contact[i], from->t, &n0, &t0);
         planar_short_of(&k->contact[i], to->t, &n1, &t1);
@@ -649,14 +693,16 @@ PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar
 
 /* ---- accelerations of a state under controls; k keeps what pushed, for the next guess */
 enum { PLANAR_ROUNDS = 50 }; /* never reached but by rows that stand exactly on the edge */
-PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
-                                 const double *ctrl, planar_work *k) {
-    planar_tree   tree;
-    planar_motion next;
+PLANAR_FN void planar_prepare(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
+                              const double *ctrl, planar_work *k) {
     planar_place(m, q, v, k->frame);
     planar_weigh(m, mass, k);
     planar_drive(m, q, v, ctrl, k->torque);
     planar_find_rows(m, mass, q, v, k);
+}
+PLANAR_FN void planar_settle(const planar_model *m, planar_work *k) {
+    planar_tree   tree;
+    planar_motion next;
     for (k->rounds = 1;; k->rounds++) {
         planar_tree_of(m, k, &tree);
         planar_solve(m, k->frame, &tree, &next);
@@ -670,6 +716,11 @@ PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass,
         }
     }
     k->motion = next;
+}
+PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
+                                 const double *ctrl, planar_work *k) {
+    planar_prepare(m, mass, q, v, ctrl, k);
+    planar_settle(m, k);
 }
 /* adds the forces of the rows under the motion found */
 PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force, double *torque) {
@@ -721,8 +772,8 @@ PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, do
 }
 
 /* ---- time. Runge-Kutta: a step forward with each of four slopes; their mean, the middle two counted twice. */
-PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q, double *v, const double *ctrl,
-                                  planar_work *k) {
+PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q, double *v,
+                                  const double *ctrl, planar_work *k) {
     const double h = m->timestep, ahead[4] = { 0.5 * h, 0.5 * h, h, 0 }, share[4] = { 1, 2, 2, 1 };
     double at[PLANAR_JOINTS], speed[PLANAR_JOINTS], dq[PLANAR_JOINTS], dv[PLANAR_JOINTS];
     int i, stage;
@@ -752,12 +803,17 @@ PLANAR_FN void planar_euler(const planar_model *m, const planar_mass *mass, doub
     planar_tree  tree;
     planar_motion slowed;
     int i;
-    planar_accelerate(m, mass, q, v, ctrl, k);
-    memcpy(tree.inertia, k->inertia, sizeof tree.inertia);
-    memcpy(tree.force, k->force, sizeof tree.force);
-    memcpy(tree.torque, k->torque, sizeof tree.torque);
-    for (i = 0; i < m->joints; i++) tree.rotor[i] = m->joint[i].armature + h * m->joint[i].damping;
-    planar_add_forces(m, k, tree.force, tree.torque);
+    planar_prepare(m, mass, q, v, ctrl, k);
+    PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
+        tree.inertia[i] = k->inertia[i];
+        tree.force[i] = k->force[i];
+        tree.torque[i] = k->torque[i];
+        tree.rotor[i] = m->joint[i].armature + h * m->joint[i].damping;
+    }
+    if (k->contacts + k->stops + k->touches > 0) {
+        planar_settle(m, k);
+        planar_add_forces(m, k, tree.force, tree.torque);
+    }
     planar_solve(m, k->frame, &tree, &slowed);
     for (i = 0; i < m->joints; i++) {
         v[i] += h * slowed.a[i];
@@ -867,7 +923,7 @@ PLANAR_TASK void planar_segments(const planar_model *m, const double *q, planar_
     planar_frame frame[PLANAR_JOINTS];
     int i;
     for (i = 0; i < m->joints; i++)
-        frame[i] = planar_after(m->joint[i].parent < 0 ? &world : &frame[m->joint[i].parent], &m->joint[i], q[i], 0);
+        frame[i] = planar_after(m->joint[i].parent < 0 ? &world : &frame[m->joint[i].parent], &m->joint[i], 0, q[i], 0);
     for (i = 0; i < m->capsules; i++) {
         const planar_capsule *cap = &m->capsule[i];
         const planar_frame *f = &frame[cap->joint];

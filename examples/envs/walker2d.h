@@ -9,7 +9,8 @@
    Observation: positions but x (height, angle of the torso, right thigh, leg, foot, left ones), then the nine speeds,
    clipped to +-10. Action: 100 Nm times it on each joint, right leg first, clamped to +-1. Reward: speed + 1 - 0.001
    |action|^2, of the action as given. Terminated: height outside 0.8 .. 2, |angle| >= 1; and, with reward 0, an action
-   that is not finite. It never truncates: Gym's limit of 1000 steps is the horizon of the trainer and of the evaluation. */
+   that is not finite. It never truncates: Gym's limit of 1000 steps is the horizon of the trainer and of the
+   evaluation. */
 #ifndef WALKER2D_H
 #define WALKER2D_H
 #include "planar.h"
@@ -24,15 +25,15 @@ static const planar_model walker2d_model = {
     0, 4, 0.002, 0, -9.81, 1, /* Runge-Kutta, physics steps a control step, seconds, gravity, largest control */
     { 0.02, 0.9, 0.95, 0.001, 0 }, { 0.02, 0.9, 0.95, 0.001, 0 }, /* joints' stops, contacts */
     /* name, body, parent, kind, x, z, start, low, high, spring, damping, rotor, gear */
-    { { "rootx",            NULL,         -1, PLANAR_SLIDE_X,    0, 0,     0,    0,                    0,                   0, 0,   0,    0 },
-      { "rootz",            NULL,         0,  PLANAR_SLIDE_Z,    0, 1.25,  1.25, 0,                    0,                   0, 0,   0,    0 },
-      { "rooty",            "torso",      1,  PLANAR_HINGE,      0, 0,     0,    0,                    0,                   0, 0,   0,    0 },
-      { "thigh_joint",      "thigh",      2,  PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150),  0,                   0, 0.1, 0.01, 100 },
-      { "leg_joint",        "leg",        3,  PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150),  0,                   0, 0.1, 0.01, 100 },
-      { "foot_joint",       "foot",       4,  PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 0.1, 0.01, 100 },
-      { "thigh_left_joint", "thigh_left", 2,  PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150),  0,                   0, 0.1, 0.01, 100 },
-      { "leg_left_joint",   "leg_left",   6,  PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150),  0,                   0, 0.1, 0.01, 100 },
-      { "foot_left_joint",  "foot_left",  7,  PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 0.1, 0.01, 100 } },
+    { { "rootx", NULL,                    -1, PLANAR_SLIDE_X,   0, 0,     0,    0, 0,                            0, 0, 0, 0 },
+      { "rootz", NULL,                    0, PLANAR_SLIDE_Z,    0, 1.25,  1.25, 0, 0,                            0, 0, 0, 0 },
+      { "rooty", "torso",                 1, PLANAR_HINGE,      0, 0,     0,    0, 0,                            0, 0, 0, 0 },
+      { "thigh_joint", "thigh",           2, PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150), 0,             0, 0.1, 0.01, 100 },
+      { "leg_joint", "leg",               3, PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150), 0,             0, 0.1, 0.01, 100 },
+      { "foot_joint", "foot",             4, PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 0.1, 0.01, 100 },
+      { "thigh_left_joint", "thigh_left", 2, PLANAR_HINGE_BACK, 0, -0.2,  0,    PLANAR_DEG(-150), 0,             0, 0.1, 0.01, 100 },
+      { "leg_left_joint", "leg_left",     6, PLANAR_HINGE_BACK, 0, -0.45, 0,    PLANAR_DEG(-150), 0,             0, 0.1, 0.01, 100 },
+      { "foot_left_joint", "foot_left",   7, PLANAR_HINGE_BACK, 0, -0.5,  0,    PLANAR_DEG(-45), PLANAR_DEG(45), 0, 0.1, 0.01, 100 } },
     /* mass, centre, inertia, weight of the body, of the joint */
     { { { 0,                  0,   0,      0,                    0,                    0.2074303103435548 },
         { 0,                  0,   0,      0,                    0,                    0.048519183726057423 },

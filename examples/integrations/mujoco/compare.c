@@ -131,7 +131,8 @@ static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t s
         ours.reset(ours.self, &draw, obs[0]);
         theirs.reset(theirs.self, &again, obs[1]);
         for (int s = 0; s < STEPS; s++) {
-            for (size_t i = 0; i < ours.act_dim; i++) act[i] = (rn_real)between(&dice, 1.2 * ours.act_low, 1.2 * ours.act_high);
+            for (size_t i = 0; i < ours.act_dim; i++)
+                act[i] = (rn_real)between(&dice, 1.2 * ours.act_low, 1.2 * ours.act_high);
             const rn_result r = ours.step(ours.self, act, &draw, obs[0], &reward[0]);
             if (theirs.step(theirs.self, act, &again, obs[1], &reward[1]) != r) fine = 0;
             most = worse(most, difference(&reward[0], &reward[1], 1));

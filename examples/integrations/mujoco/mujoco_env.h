@@ -81,38 +81,38 @@ static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
 
 /* ---- one environment for each task: its state and rules, with MuJoCo between. place and speed: the first of the
    state's positions and speeds; judge: an expression of state, engine, x (before the step), ctrl and reward. */
-#define MUJOCO_TASK(task, motors, place, speed, judge)                                                                   \
-    typedef struct mujoco_##task { task state; mujoco engine; } mujoco_##task;                                           \
-    static void mujoco_##task##_reset(void *self, const agg_rng *rng, rn_real *obs) {                                    \
-        mujoco_##task *t = (mujoco_##task *)self;                                                                        \
-        task##_reset(&t->state, rng, obs);                                                                               \
-        mujoco_set(&t->engine, &t->state.place, &t->state.speed);                                                        \
-    }                                                                                                                    \
-    static rn_result mujoco_##task##_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,              \
-                                          double *reward) {                                                              \
-        task   *state = &((mujoco_##task *)self)->state;                                                                 \
-        mujoco *engine = &((mujoco_##task *)self)->engine;                                                               \
-        const double x = state->place;                                                                                   \
-        double ctrl[motors];                                                                                             \
-        rn_result r = RN_TERMINATED;                                                                                     \
-        int i;                                                                                                           \
-        (void)rng;                                                                                                       \
-        (void)x;                                                                                                         \
-        *reward = 0;                                                                                                     \
-        for (i = 0; i < motors; i++) ctrl[i] = (double)act[i];                                                           \
-        if (mujoco_control(engine, ctrl, &state->place, &state->speed)) r = judge;                                       \
-        task##_observe(state, obs);                                                                                      \
-        return r;                                                                                                        \
-    }                                                                                                                    \
-    static int mujoco_##task##_env(mujoco_##task *self, rn_env *env, char *why, int size) {                              \
-        *env = task##_env(&self->state);                                                                                 \
-        env->self = self;                                                                                                \
-        env->reset = mujoco_##task##_reset;                                                                              \
-        env->step = mujoco_##task##_step;                                                                                \
-        env->state_size = 0;                                                                                             \
-        env->save = NULL;                                                                                                \
-        env->load = NULL;                                                                                                \
-        return mujoco_open(&self->engine, &task##_model, 0, why, size);                                                  \
+#define MUJOCO_TASK(task, motors, place, speed, judge)                                                                 \
+    typedef struct mujoco_##task { task state; mujoco engine; } mujoco_##task;                                         \
+    static void mujoco_##task##_reset(void *self, const agg_rng *rng, rn_real *obs) {                                  \
+        mujoco_##task *t = (mujoco_##task *)self;                                                                      \
+        task##_reset(&t->state, rng, obs);                                                                             \
+        mujoco_set(&t->engine, &t->state.place, &t->state.speed);                                                      \
+    }                                                                                                                  \
+    static rn_result mujoco_##task##_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,            \
+                                          double *reward) {                                                            \
+        task   *state = &((mujoco_##task *)self)->state;                                                               \
+        mujoco *engine = &((mujoco_##task *)self)->engine;                                                             \
+        const double x = state->place;                                                                                 \
+        double ctrl[motors];                                                                                           \
+        rn_result r = RN_TERMINATED;                                                                                   \
+        int i;                                                                                                         \
+        (void)rng;                                                                                                     \
+        (void)x;                                                                                                       \
+        *reward = 0;                                                                                                   \
+        for (i = 0; i < motors; i++) ctrl[i] = (double)act[i];                                                         \
+        if (mujoco_control(engine, ctrl, &state->place, &state->speed)) r = judge;                                     \
+        task##_observe(state, obs);                                                                                    \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    static int mujoco_##task##_env(mujoco_##task *self, rn_env *env, char *why, int size) {                            \
+        *env = task##_env(&self->state);                                                                               \
+        env->self = self;                                                                                              \
+        env->reset = mujoco_##task##_reset;                                                                            \
+        env->step = mujoco_##task##_step;                                                                              \
+        env->state_size = 0;                                                                                           \
+        env->save = NULL;                                                                                              \
+        env->load = NULL;                                                                                              \
+        return mujoco_open(&self->engine, &task##_model, 0, why, size);                                                \
     }
 /* as Gym reads them: tip and forces of the last evaluation inside the last step */
 static rn_result mujoco_judge_poles(inverted_double_pendulum *p, const mujoco *e, double *reward) {
