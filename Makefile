@@ -53,6 +53,9 @@ picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole  ## draw the pictures of 
 figure1: $(BUILD)/paper/figure1  ## the paper's figure 1 (build/figure1.svg, .csv, .md); QUICK=1 is short, AUTHORS=1: their settings
 	@$< $(if $(QUICK),--quick) $(if $(AUTHORS),--authors)
 
+figure2: $(BUILD)/paper/figure2  ## the paper's figure 2, MuJoCo's tasks (build/figure2.svg, .csv, .md); QUICK=1 is short
+	@$< $(if $(QUICK),--quick)
+
 attacks: $(BUILD)/paper/attacks  ## the same algorithms against eleven attacks, f = 0 .. 4 (build/attacks.svg, .csv, .md); QUICK=1
 	@$< $(if $(QUICK),--quick)
 

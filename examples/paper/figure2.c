@@ -1,0 +1,360 @@
+/* figure2: HalfCheetah, Hopper, InvertedDoublePendulum, Walker2d; ten agents, three of them add random noise to what they
+   send. Res-NHARPG with MDA against N-HARPG with the mean (SM) and vanilla policy gradient with the mean (PG-SM); and MDA
+   with nobody lying, to show what the attack costs. The seeds here were not used to choose the recipes. */
+#define _POSIX_C_SOURCE 200809L
+#define RESNHARPG_IMPLEMENTATION
+#include "trials.h"
+#include "../envs/half_cheetah.h"
+#include "../envs/hopper.h"
+#include "../envs/inverted_double_pendulum.h"
+#include "../envs/walker2d.h"
+
+enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, TASKS };
+enum { MDA, SM, PG_SM, HONEST, LINES }; /* HONEST: MDA once more, nobody lies */
+enum { MAX_SEEDS = 5, MAX_TRIALS = TASKS * LINES * MAX_SEEDS, MAX_POINTS = 320, FIRST_SEED = 101, LAST = 10 };
+enum { MAX_OBS = 17, UNIT_EPISODES = 100, HORIZON = 250 };
+
+static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
+                                        {"SM", AGG_MEAN, 0, 0},
+                                        {"PG-SM", AGG_MEAN, 1, 1},
+                                        {"MDA, no liars", AGG_MDA, 0, 0}};
+
+/* What was chosen, and why. One recipe a task, the same for all lines; ridge baseline, causal form of B u, steps of length
+   gamma that fall linearly to 0, as in figure 1.
+   - discount: as low as the task allows, for less noise. Legs that fall too early need a long view.
+   - log-std stays at its start or above: wide to find a gait, narrow to balance two poles.
+   - batch: episodes per estimate. Walker2d's first gradients lead to a dive; fewer and better steps lead past it. */
+typedef struct recipe_row {
+    size_t hidden[2], batch;
+    double discount, log_std, eta, gamma;
+    size_t trajectories, quick; /* per agent; with --quick */
+} recipe_row;
+static const recipe_row rows[TASKS] = {
+    {{32, 32}, 1, 0.985, -0.5, 0.3, 0.03, 1800, 400},   /* HalfCheetah */
+    {{32, 32}, 1, 0.995, -0.5, 0.3, 0.02, 1800, 400},   /* Hopper */
+    {{64, 0}, 1, 0.97, -1.5, 0.3, 0.015, 6000, 2000},   /* InvertedDoublePendulum */
+    {{0, 0}, 4, 0.995, -1, 0.5, 0.05, 1800, 400}};      /* Walker2d */
+
+/* ---- the tasks, in units of their own: an observation less its mean, by its deviation, both under random actions. All
+   agents know them before they start. Numbers that stay the same there (forces of the rail) are divided by 10. */
+typedef struct scaled {
+    rn_env task;
+    int    index;
+    union { half_cheetah cheetah; hopper hopper; inverted_double_pendulum poles; walker2d walker; } state;
+} scaled;
+typedef struct units { double mean[MAX_OBS], scale[MAX_OBS]; } units;
+static units unit[TASKS];
+
+static rn_env raw_env(int index, scaled *s) {
+    switch (index) {
+        case HALF_CHEETAH:    return half_cheetah_env(&s->state.cheetah);
+        case HOPPER:          return hopper_env(&s->state.hopper);
+        case DOUBLE_PENDULUM: return inverted_double_pendulum_env(&s->state.poles);
+        default:              return walker2d_env(&s->state.walker);
+    }
+}
+
+static void measure(int index) { /* the first policy's actions have mean 0, or nearly */
+    static scaled s;
+    const rn_env  e = raw_env(index, &s);
+    rn_random     random = rn_random_make(5, 1);
+    const agg_rng rng = rn_random_rng(&random);
+    double        sum[MAX_OBS] = {0}, squares[MAX_OBS] = {0}, n = 0, reward;
+    rn_real       obs[MAX_OBS], act[MAX_OBS];
+    for (int k = 0; k < UNIT_EPISODES; k++) {
+        rn_result r = RN_RUNNING;
+        e.reset(e.self, &rng, obs);
+        for (int step = 0; step < HORIZON && r == RN_RUNNING; step++, n++) {
+            for (size_t i = 0; i < e.act_dim; i++) act[i] = (rn_real)(exp(rows[index].log_std) * rn_normal(&rng));
+            r = e.step(e.self, act, &rng, obs, &reward);
+            for (size_t i = 0; i < e.obs_dim; i++) sum[i] += (double)obs[i], squares[i] += (double)obs[i] * (double)obs[i];
+        }
+    }
+    for (size_t i = 0; i < e.obs_dim; i++) {
+        const double mean = sum[i] / n, deviation = sqrt(fmax(0, squares[i] / n - mean * mean));
+        unit[index].mean[i] = mean;
+        unit[index].scale[i] = deviation < 1e-6 ? 0.1 : 1 / deviation;
+    }
+}
+
+static void to_units(const scaled *s, rn_real *obs) {
+    const units *u = &unit[s->index];
+    for (size_t i = 0; i < s->task.obs_dim; i++) obs[i] = (rn_real)(((double)obs[i] - u->mean[i]) * u->scale[i]);
+}
+static void scaled_reset(void *self, const agg_rng *rng, rn_real *obs) {
+    scaled *s = (scaled *)self;
+    s->task.reset(s->task.self, rng, obs);
+    to_units(s, obs);
+}
+static rn_result scaled_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+    scaled         *s = (scaled *)self;
+    const rn_result r = s->task.step(s->task.self, act, rng, obs, reward);
+    to_units(s, obs);
+    return r;
+}
+static rn_env scaled_env(int index, void *state) {
+    scaled *s = (scaled *)state;
+    rn_env  e = s->task = raw_env(index, s);
+    s->index = index;
+    e.self = s, e.reset = scaled_reset, e.step = scaled_step;
+    e.state_size = 0, e.save = NULL, e.load = NULL;
+    return e;
+}
+static rn_env half_cheetah_make(void *state) { return scaled_env(HALF_CHEETAH, state); }
+static rn_env hopper_make(void *state) { return scaled_env(HOPPER, state); }
+static rn_env double_pendulum_make(void *state) { return scaled_env(DOUBLE_PENDULUM, state); }
+static rn_env walker_make(void *state) { return scaled_env(WALKER, state); }
+
+static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l) { /* gamma's rounds: see plan */
+    const recipe_row *row = &rows[index];
+    recipe            r;
+    memset(&r, 0, sizeof r);
+    r.net = rn_make_net_desc(obs, outputs);
+    r.net.hidden[0] = row->hidden[0], r.net.hidden[1] = row->hidden[1];
+    r.net.gaussian = 1;
+    r.net.log_std = r.net.log_std_min = row->log_std;
+    r.net.log_std_max = 2;
+    r.method.horizon = HORIZON;
+    r.method.discount = row->discount;
+    r.method.baseline = RN_BASELINE_RIDGE;
+    r.method.causal = 1;
+    r.method.no_hessian = l->no_hessian;
+    r.method.batch = row->batch * (l->no_hessian ? 2 : 1); /* matched: as many trajectories a round */
+    r.eta = l->no_memory ? 1 : row->eta;
+    r.gamma = rn_linear(row->gamma, 0, 1);
+    return r;
+}
+static recipe half_cheetah_recipe(const learner *l) { return recipe_of(HALF_CHEETAH, 17, 6, l); }
+static recipe hopper_recipe(const learner *l) { return recipe_of(HOPPER, 11, 3, l); }
+static recipe double_pendulum_recipe(const learner *l) { return recipe_of(DOUBLE_PENDULUM, 11, 1, l); }
+static recipe walker_recipe(const learner *l) { return recipe_of(WALKER, 17, 6, l); }
+
+static const task tasks[TASKS] = {
+    {"HalfCheetah", sizeof(scaled), half_cheetah_make, half_cheetah_recipe, 1000, 0},
+    {"Hopper", sizeof(scaled), hopper_make, hopper_recipe, 1000, 0},
+    {"InvertedDoublePendulum", sizeof(scaled), double_pendulum_make, double_pendulum_recipe, 1000, 0},
+    {"Walker2d", sizeof(scaled), walker_make, walker_recipe, 1000, 0}};
+
+/* ---- the runs: [task][line][seed] */
+typedef struct figure {
+    attack noise, none;
+    trial  trials[MAX_TRIALS];
+    size_t count, seeds;
+    int    quick, resumed;
+    double seconds;
+} figure;
+typedef struct series { /* the mean over seeds and its confidence */
+    const char *name;
+    size_t      n;
+    double      x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
+} series;
+
+static const trial *runs_of(const figure *f, int t, int line) {
+    return &f->trials[(size_t)(t * LINES + line) * f->seeds];
+}
+
+static void plan(figure *f) {
+    f->noise.name = agg_attack_name(AGG_ATTACK_NOISE), f->noise.lie.attack.kind = AGG_ATTACK_NOISE;
+    f->none.name = "nobody lies", f->none.lie.kind = RN_LIE_NONE;
+    for (int t = 0; t < TASKS; t++)
+        for (int l = 0; l < LINES; l++)
+            for (size_t s = 0; s < f->seeds; s++) {
+                trial *r = &f->trials[f->count++];
+                *r = trial_make(&tasks[t], &learners[l], l == HONEST ? &f->none : &f->noise, FIRST_SEED + s);
+                if (l == HONEST) r->liars = 0;
+                r->trajectories = f->quick ? rows[t].quick : rows[t].trajectories;
+                r->recipe.gamma.rounds = r->trajectories / trial_per_round(r);
+            }
+}
+static void settings_of(char *text, size_t size) { /* what a stored result depends on */
+    size_t n = 0;
+    for (int t = 0; t < TASKS && n < size; t++) {
+        const recipe_row *r = &rows[t];
+        n += (size_t)snprintf(text + n, size - n, "%s%d %d %d %g %g %g %g %d", t ? "; " : "", (int)r->hidden[0],
+                              (int)r->hidden[1], (int)r->batch, r->discount, r->log_std, r->eta, r->gamma, HORIZON);
+    }
+}
+
+/* ---- what they say */
+static series series_of(const figure *f, int t, int line) {
+    static double value[MAX_SEEDS * MAX_POINTS];
+    const trial  *runs = runs_of(f, t, line);
+    series        s;
+    s.name = runs->learner->name, s.n = runs->points;
+    for (size_t r = 0; r < f->seeds; r++) memcpy(value + r * s.n, runs[r].score, s.n * sizeof *value);
+    memcpy(s.x, runs->x, s.n * sizeof *s.x);
+    plot_confidence(value, f->seeds, s.n, s.y, s.lo, s.hi);
+    return s;
+}
+static double average(const double *y, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += y[i];
+    return sum / (double)n;
+}
+static double largest(const double *y, size_t n) {
+    double most = y[0];
+    for (size_t i = 1; i < n; i++) most = fmax(most, y[i]);
+    return most;
+}
+static double final_return(const series *s) { return average(s->y + s->n - LAST, LAST); } /* of the last exams */
+
+typedef struct gain { double mean, lo, hi; } gain;
+static gain gain_over(const figure *f, int t, int a, int b, size_t last) { /* seed by seed; last exams, 0 = all */
+    const trial *x = runs_of(f, t, a), *y = runs_of(f, t, b);
+    double       value[MAX_SEEDS];
+    gain         g;
+    for (size_t r = 0; r < f->seeds; r++) {
+        const size_t n = last ? last : x[r].points, from = x[r].points - n;
+        value[r] = average(x[r].score + from, n) - average(y[r].score + from, n);
+    }
+    plot_confidence(value, f->seeds, 1, &g.mean, &g.lo, &g.hi);
+    return g;
+}
+static int verdict(gain g) { return g.lo > 0 ? 1 : g.hi < 0 ? 0 : -1; }
+
+/* ---- claims */
+static void claim_beats(paper_claims *c, const figure *f, int t, int a, int b) {
+    const gain g = gain_over(f, t, a, b, 0), end = gain_over(f, t, a, b, LAST);
+    char       claim[120];
+    snprintf(claim, sizeof claim, "%s: %s beats %s", tasks[t].name, learners[a].name, learners[b].name);
+    paper_claim(c, verdict(g), claim, "%+.0f [%.0f, %.0f] on average over the curve, %+.0f [%.0f, %.0f] at the end",
+                g.mean, g.lo, g.hi, end.mean, end.lo, end.hi);
+}
+
+static void claim_level(paper_claims *c, const figure *f, int t, double level) { /* --quick is too short to deny it */
+    const series s = series_of(f, t, MDA);
+    const double end = final_return(&s), peak = largest(s.y, s.n);
+    char         claim[120];
+    const int    by_peak = t == DOUBLE_PENDULUM, yes = (by_peak ? peak : end) > level;
+    snprintf(claim, sizeof claim, "%s: MDA %s %g", tasks[t].name, by_peak ? "peaks above" : "ends above", level);
+    paper_claim(c, yes ? 1 : f->quick ? -1 : 0, claim, "mean curve: at the end %.0f, largest %.0f", end, peak);
+}
+
+static void claim_baselines(paper_claims *c, const figure *f) {
+    const series sm = series_of(f, DOUBLE_PENDULUM, SM), pg = series_of(f, DOUBLE_PENDULUM, PG_SM);
+    const double a = largest(sm.y, sm.n), b = largest(pg.y, pg.n);
+    paper_claim(c, a < 500 && b < 500, "InvertedDoublePendulum: SM and PG-SM stay below 500",
+                "largest of the mean curve: SM %.0f, PG-SM %.0f", a, b);
+}
+
+static void print_finals(paper_claims *c, const figure *f) { /* a table of final returns */
+    paper_note(c, "Return at the end (mean of the last ten exams), and its largest on the mean curve:");
+    fprintf(c->md, "\n| task |");
+    printf("%-24s", "");
+    for (int l = 0; l < LINES; l++) fprintf(c->md, " %s |", learners[l].name), printf("%18s", learners[l].name);
+    fprintf(c->md, "\n|---|---|---|---|---|\n");
+    printf("\n");
+    for (int t = 0; t < TASKS; t++) {
+        fprintf(c->md, "| %s |", tasks[t].name);
+        printf("%-24s", tasks[t].name);
+        for (int l = 0; l < LINES; l++) {
+            const series s = series_of(f, t, l);
+            const double end = final_return(&s), most = largest(s.y, s.n);
+            fprintf(c->md, " %.0f (%.0f) |", end, most);
+            printf("%9.0f (%6.0f)", end, most);
+        }
+        fprintf(c->md, "\n");
+        printf("\n");
+    }
+}
+
+static void print_recipes(paper_claims *c) {
+    paper_note(c, "Recipes, the same for every line of a task; episodes of at most %d steps in training, 1000 in exams:",
+               HORIZON);
+    fprintf(c->md, "\n| task | hidden units | episodes per estimate | discount | log-std | eta | gamma |\n"
+                   "|---|---|---|---|---|---|---|\n");
+    for (int t = 0; t < TASKS; t++) {
+        const recipe_row *r = &rows[t];
+        fprintf(c->md, "| %s | %d, %d | %d | %g | %g | %g | %g |\n", tasks[t].name, (int)r->hidden[0], (int)r->hidden[1],
+                (int)r->batch, r->discount, r->log_std, r->eta, r->gamma);
+        printf("%-24s units %2d, %2d, batch %d, discount %g, log-std %g, eta %g, gamma %g\n", tasks[t].name,
+               (int)r->hidden[0], (int)r->hidden[1], (int)r->batch, r->discount, r->log_std, r->eta, r->gamma);
+    }
+}
+
+static int write_claims(const char *path, const figure *f) {
+    paper_claims c;
+    if (paper_claims_open(&c, path, "Figure 2") != 0) return -1;
+    paper_note(&c, "10 agents, 3 of them add random noise, %d seeds; mean return of %d greedy episodes. %s.",
+               (int)f->seeds, TRIAL_EPISODES, f->quick ? "Quick version: shorter runs, too few seeds to decide much"
+                                                       : "Full version");
+    print_recipes(&c);
+    print_finals(&c, f);
+    paper_note(&c, "What the paper says. Its vanilla PG was not matched; here it has the same trajectories, step rule and "
+                   "baseline. Intervals: 95 %%, paired over seeds.");
+    for (int t = 0; t < TASKS; t++) claim_beats(&c, f, t, MDA, SM), claim_beats(&c, f, t, SM, PG_SM);
+    claim_level(&c, f, HOPPER, 400);
+    claim_level(&c, f, DOUBLE_PENDULUM, 9000);
+    claim_baselines(&c, f);
+    claim_level(&c, f, WALKER, 1000);
+    paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 3600, "the whole figure within one hour",
+                "%.0f s%s (the paper: 120 CPU-hours)", f->seconds, f->resumed ? " since it was resumed" : "");
+    return paper_claims_close(&c);
+}
+
+static int write_csv(const char *path, const figure *f) {
+    FILE *out = fopen(path, "w");
+    if (!out) return -1;
+    fprintf(out, "task,attack,algorithm,seed,trajectories,return,env_steps\n");
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t p = 0; p < f->trials[i].points; p++) {
+            const trial *t = &f->trials[i];
+            fprintf(out, "%s,%s,%s,%d,%g,%.6g,%.0f\n", t->task->name, t->attack->name,
+                    t->learner->rule == AGG_MDA ? "MDA" : t->learner->name, (int)t->seed, t->x[p], t->score[p], t->steps[p]);
+        }
+    const int bad = ferror(out);
+    return fclose(out) != 0 || bad ? -1 : 0;
+}
+
+/* ---- the picture */
+static plot_scale scale_of(const series *s) { /* room for all curves; bands may be cut */
+    plot_scale y = {0, 0, 0};
+    for (int l = 0; l < LINES; l++)
+        for (size_t p = 0; p < s[l].n; p++) y.lo = fmin(y.lo, s[l].y[p]), y.hi = fmax(y.hi, s[l].y[p]);
+    y.hi *= 1.08, y.lo *= 1.08;
+    return y;
+}
+
+static int draw(const char *path, const figure *f) {
+    static const int colour[LINES] = {0, 1, 7, 2};
+    static series    s[LINES];
+    plot_curve       curve[LINES];
+    plot             p;
+    char             note[160];
+    const plot_box   page = plot_make_box(14, 92, 872, 520);
+    if (plot_open(&p, path, 900, 620, "Figure 2: ten agents, three of them add random noise") != 0) return -1;
+    snprintf(note, sizeof note, "Return of the learned policy: mean of %d seeds and its 95 %% confidence", (int)f->seeds);
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
+    for (int t = 0; t < TASKS; t++) {
+        for (int l = 0; l < LINES; l++) s[l] = series_of(f, t, l);
+        for (int l = 0; l < LINES; l++) { /* MDA last, on top */
+            const int        k = LINES - 1 - l;
+            const plot_curve c = {s[k].name, s[k].n, s[k].x, s[k].y, s[k].lo, s[k].hi, colour[k], k == HONEST};
+            curve[l] = c;
+        }
+        const plot_chart chart = {tasks[t].name, t < 2 ? NULL : "trajectories per agent", t % 2 ? NULL : "return",
+                                  {0, s[0].x[s[0].n - 1], 0}, scale_of(s), curve, LINES};
+        plot_curves(&p, plot_cell(page, 2, 2, (size_t)t / 2, (size_t)t % 2), &chart);
+    }
+    plot_legend(&p, 66, 80, curve, LINES);
+    return plot_close(&p);
+}
+
+int main(int argc, char **argv) {
+    static figure f;
+    char          settings[256];
+    f.quick = paper_quick(argc, argv, "usage: figure2 [--quick]\nThe paper's figure 2: writes build/figure2.svg, .csv and "
+                                      ".md.\n--quick: 2 seeds, shorter runs.\n");
+    f.seeds = f.quick ? 2 : MAX_SEEDS;
+    for (int t = 0; t < TASKS; t++) measure(t);
+    plan(&f);
+    settings_of(settings, sizeof settings);
+    f.seconds = trials_run(f.trials, f.count, f.quick ? "build/figure2_quick.part" : "build/figure2.part", settings);
+    for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
+    if (write_claims("build/figure2.md", &f) != 0 || write_csv("build/figure2.csv", &f) != 0 ||
+        draw("build/figure2.svg", &f) != 0)
+        return fprintf(stderr, "cannot write build/figure2.*\n"), 1;
+    printf("\nwrote build/figure2.svg, build/figure2.csv and build/figure2.md\n");
+    trials_free(f.trials, f.count);
+    return 0;
+}
