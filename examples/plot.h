@@ -226,7 +226,7 @@ PLOT_FN void plot_colour_bar(plot *p, plot_box b, const plot_scale *s, const cha
         snprintf(css, sizeof css, "k%d", i);
         plot_rect(p, plot_make_box(b.x + b.w * i / PLOT_SHADES, b.y, b.w / PLOT_SHADES + 0.4, b.h), 0, css);
     }
-    plot_axis_x(p, b, s, 10);
+    plot_axis_x(p, b, s, b.w > 400 ? 10 : b.w > 180 ? 6 : 3);
     plot_text(p, b.x - 12, b.y + b.h - 1, PLOT_RIGHT, "note", label);
 }
 
@@ -301,13 +301,13 @@ PLOT_FN void plot_curve_style(plot *p) {
 PLOT_FN double plot_x(plot_box b, const plot_chart *c, double v) { return b.x + b.w * plot_at(&c->x, v); }
 PLOT_FN double plot_y(plot_box b, const plot_chart *c, double v) { return b.y + b.h * (1 - plot_at(&c->y, v)); }
 
-/* Points of a path, forwards or backwards; those within two pixels of the last one drawn are left out. */
+/* Points of a path, forwards or backwards; those within four pixels of the last one drawn are left out. */
 PLOT_FN void plot_points(plot *p, plot_box b, const plot_chart *c, const plot_curve *k, const double *y, int back) {
     double last = -1e9;
     for (size_t j = 0; j < k->n; j++) {
         const size_t i = back ? k->n - 1 - j : j;
         const double x = plot_x(b, c, k->x[i]);
-        if (fabs(x - last) < 2 && j + 1 < k->n) continue;
+        if (fabs(x - last) < 4 && j + 1 < k->n) continue;
         fprintf(p->out, "%s%.1f %.1f", j == 0 && !back ? "M" : "L", x, plot_y(b, c, y[i]));
         last = x;
     }

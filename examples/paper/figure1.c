@@ -316,7 +316,7 @@ static int draw(const char *path, const figure *f) {
             draw_panel(&p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title, "trajectories per agent",
                        a ? NULL : "return", tasks[0][t].best, curve, LEARNERS);
         }
-    plot_legend(&p, 66, 80, curve, LEARNERS);
+    for (int l = 0, x = 66; l < LEARNERS; l++) x = (int)plot_legend(&p, x, 80, &curve[LEARNERS - 1 - l], 1);
     if (!f->authors) draw_variants(&p, f, page, rows);
     return plot_close(&p);
 }
