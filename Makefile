@@ -46,9 +46,10 @@ endif
 demo: $(BUILD)/$(DEMO)  ## run the demonstration
 	@$(BUILD)/$(DEMO)
 
-picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole  ## draw the pictures of README.md again
+picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole $(BUILD)/09_watch  ## draw the pictures of README.md again
 	@$(BUILD)/02_attack_table examples/attack_table.svg
 	@$(BUILD)/04_cartpole examples/cartpole.svg
+	@$(BUILD)/09_watch --task Hopper --train 1500 --seed 6 --seconds 10 examples/watch.svg
 
 table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio found, cost (build/table1.md, .svg)
 	@$<
