@@ -32,9 +32,9 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
     rn_env             envs[AGENTS];
     for (int i = 0; i < AGENTS; i++) envs[i] = task->env(&states[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, LIARS, envs, policy);
-    d.method.discount = 0.985;
+    d.method.discount = 0.99;
     d.server.eta = rn_constant(0.3), d.server.gamma = rn_linear(0.03, 0, o[TRAIN].number);
-    d.liars = LIARS, d.seed = o[SEED].number;
+    d.liars = LIARS, d.lie.attack.kind = AGG_ATTACK_NOISE, d.seed = o[SEED].number;
     const rn_status s = rn_trainer_create(&trainer, &d);
     if (s != RN_OK) die(task->name, rn_status_text(s));
     return trainer;

@@ -55,7 +55,7 @@ typedef struct stick_task {
     const char         *colours; /* a digit for each capsule: c0 .. c7 of plot.h */
 } stick_task;
 static const stick_task stick_tasks[STICK_TASKS] = {
-    {"Hopper",                 stick_hop,   &hopper_model,                   1, 1, 2.1, "7013"},
+    {"Hopper",                 stick_hop,   &hopper_model,                   1, 1, 2.3, "7013"},
     {"Walker2d",               stick_walk,  &walker2d_model,                 1, 1, 1.9, "7000333"},
     {"HalfCheetah",            stick_run,   &half_cheetah_model,             1, 1, 1.5, "77000333"},
     {"CartPole",               stick_cart,  &stick_cart_model,               2, 0, 2.4, "03"},

@@ -59,7 +59,7 @@ static int closed(const char *s) { /* every element that opens closes, the inner
     return depth == 0;
 }
 
-/* Read every pose of every capsule back from the film: its ends are those of planar_segments(), to a tenth of a pixel. */
+/* Read every pose of every capsule back: its ends are those of planar_segments(), to a tenth of a pixel. */
 TEST poses(const stick_task *task) {
     const double scale = 334 / task->height, ground = 0.84 * 334;
     const char  *at = text;
