@@ -124,7 +124,7 @@ TEST sizes_that_do_not_fit(void) {
     ASSERT_EQ((size_t)0, rn_table_policy(&table, 2, ((size_t)1 << 24) + 1).dim);
     c.a.method.horizon = (size_t)-1;
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
-    c.a.method.horizon = TOO_MUCH / 8; /* observations fit, what the net works in does not */
+    c.a.method.horizon = TOO_MUCH / 2; /* observations fit, what the net works in does not */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
     ASSERT_EQ((size_t)0, rn_policy_work(&c.p.policy, TOO_MUCH));
     corner_make(&c, 1);
