@@ -2095,7 +2095,7 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
         g->work = rni_take(a, 1, bytes);
     }
     g->env_backup = (unsigned char *)rni_take(a, 1, d->env.state_size);
-    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
+    *out = g == &local || a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
@@ -2405,7 +2405,7 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
         if (!g->scratch_size) return RN_ERR_DESC;
         g->scratch = rni_take(a, 1, g->scratch_size);
     }
-    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
+    *out = g == &local || a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 RN_API size_t rn_server_size(const rn_server_desc *d) {
@@ -2675,7 +2675,7 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
     g->honest = (const rn_real **)rni_take(a, d->agents, sizeof *g->honest);
     g->sent   = rni_take_real(a, d->agents * d->policy.dim);
     s = rni_trainer_parts(d, a, g, make);
-    *out = a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
+    *out = g == &local || a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
     return s;
 }
 RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Static analysis of the two headers, the lessons and their environments; called by `make lint`. Clean, or status 1.
-# What clang-tidy looks for is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
+# What clang-tidy looks for, in the headers, is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
 set -u
 log=$1/lint.log
 failed=0
@@ -24,15 +24,14 @@ if have clang-tidy; then
         lint "clang-tidy, both headers, $real" clang-tidy --quiet tests/strict/resnharpg.c -- \
             -std=c99 -I. "$([ $real = double ] && echo -DAGG_DOUBLE || echo -UAGG_DOUBLE)"
     done
-    for file in examples/[0-9]*.c; do
-        lint "clang-tidy, $file" clang-tidy --quiet "$file" -- -std=c99 -I. -Iexamples
-    done
 fi
 if have cppcheck; then
     for real in -UAGG_DOUBLE -DAGG_DOUBLE=1; do
         lint "cppcheck, both headers, $real" cppcheck --std=c99 --enable=warning,performance,portability -q -I. \
             --error-exitcode=1 $real -U_WIN32 -U__TINYC__ tests/strict/aggregators.c tests/strict/resnharpg.c
     done
+    lint "cppcheck, lessons and environments" cppcheck --std=c99 --enable=warning,performance,portability -q -Iexamples \
+        --error-exitcode=1 examples/[0-9]*.c examples/envs/*.h # the headers are not read again
 fi
 if have gcc; then
     lint "gcc -fanalyzer, both headers" gcc -std=c99 -I. -O1 -fanalyzer -c tests/strict/resnharpg.c -o "$1/lint.o"

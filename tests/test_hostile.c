@@ -377,7 +377,8 @@ TEST rows_at_the_edge_of_memory(void) {
                 for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
                     const agg_real *row[N];
                     const size_t bytes = dims[c] * sizeof(agg_real);
-                    agg_desc d = agg_make_desc(rule_at(i), N, dims[c], 0);
+                    agg_desc d = agg_make_desc(rule_at(i), N, dims[c],
+                                               rule_at(i) == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : (size_t)front);
                     agg_real *out = (agg_real *)(void *)(map + (2 * N + 1) * page + (front ? 0 : page - bytes));
                     agg_report rep = report_new(N);
                     d.pre[0] = (agg_pre)pre;

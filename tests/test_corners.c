@@ -1,0 +1,387 @@
+/* The corners of resnharpg.h that no other test visits: nothing where something is expected, the ends of ranges, sizes that
+   do not fit, and the ways that only a host's own policy or task takes. */
+#define RESNHARPG_IMPLEMENTATION
+#include "resnharpg.h"
+#include "greatest.h"
+#include "common.h"
+#include "tiny.h"
+
+enum { N = 3, DIM = 32 };
+#define TOO_MUCH ((size_t)-1 / 128)
+
+typedef struct corner { mdp m; model p; walk walks[N]; rn_env envs[N]; rn_trainer_desc d; rn_agent_desc a; } corner;
+static void corner_make(corner *c, int table) {
+    const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
+    memset(c, 0, sizeof *c);
+    c->m = mdp_random(60);
+    if (table) (void)model_table(&c->p, STATES, ACTIONS);
+    else       (void)model_net(&c->p, &net);
+    for (size_t i = 0; i < N; i++) c->envs[i] = walk_env(&c->walks[i], &c->m, table);
+    c->d.agents = N;
+    c->d.envs = c->envs;
+    c->d.policy = c->a.policy = c->p.policy;
+    c->d.method.horizon = c->a.method.horizon = 4;
+    c->d.server.gamma = rn_constant(0.1);
+    c->d.server.eta = rn_constant(0.5);
+    c->a.env = c->envs[0];
+}
+
+/* ---- nothing where something is expected */
+TEST null_everywhere(void) {
+    static corner c;
+    static unsigned char block[1 << 16];
+    rn_agent *a = NULL;
+    rn_server *s = NULL;
+    rn_trainer *t = NULL;
+    rn_server_desc sd;
+    rn_eval_desc ed;
+    rn_eval e;
+    rn_real x[DIM] = { 0 };
+    double score;
+    corner_make(&c, 0);
+    memset(&sd, 0, sizeof sd);
+    memset(&ed, 0, sizeof ed);
+    sd.n = 1;
+    sd.dim = 2;
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_init(NULL, &c.a, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_init(&a, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_init(&a, &c.a, NULL, sizeof block));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_agent_init(&a, &c.a, block, rn_agent_size(&c.a) - 1));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(NULL, &sd, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, NULL, sizeof block));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_server_init(&s, &sd, block, rn_server_size(&sd) - 1));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(NULL, &c.d, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(&t, NULL, block, sizeof block));
+    ASSERT(!a && !s && !t);
+    ASSERT_EQ((size_t)0, rn_server_round(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_rounds(NULL));
+    ASSERT(rn_server_eta(NULL) <= 0 && rn_server_gamma(NULL) <= 0);
+    ASSERT_EQ((size_t)0, rn_agent_save_size(NULL));
+    ASSERT_EQ((size_t)0, rn_server_save_size(NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_save(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_save(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_load(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_load(NULL, block, 8));
+    ASSERT_EQ((size_t)0, rn_evaluate_size(NULL, &c.p.policy));
+    ASSERT_EQ((size_t)0, rn_evaluate_size(&c.envs[0], NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, &c.envs[0], &c.p.policy, x, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, NULL, &c.p.policy, x, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], NULL, x, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, NULL, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, NULL, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, block, sizeof block, NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, x, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(NULL, &c.envs[0], 1, &score));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, NULL, 1, &score));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, &c.envs[0], 1, NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_save(t, NULL, 1u << 20));
+    rn_trainer_destroy(t);
+    ASSERT_EQ(RN_OK, rn_trainer_init(&t, &c.d, block, sizeof block));
+    rn_trainer_destroy(t); /* not made by create: nothing to free */
+    ASSERT_STR_EQ("unknown status", rn_status_text((rn_status)99));
+    ASSERT_STR_EQ("unknown status", rn_status_text(RN_STATUS_COUNT));
+    PASS();
+}
+
+/* ---- what is left out gets its default */
+TEST defaults(void) {
+    static corner c;
+    static unsigned char block[1 << 20];
+    rn_agent *a;
+    rn_eval_desc ed;
+    rn_eval e;
+    rn_real theta[DIM] = { 0 };
+    corner_make(&c, 1);
+    c.a.method.horizon = 0; /* 1000 */
+    ASSERT(rn_agent_size(&c.a) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &c.a, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_agent_round(a, theta, 1));
+    memset(&ed, 0, sizeof ed); /* 10 episodes */
+    ASSERT_EQ(RN_OK, rn_evaluate(&ed, &c.envs[0], &c.p.policy, theta, block, sizeof block, &e));
+    ASSERT(e.length >= 1);
+    PASS();
+}
+
+/* ---- sizes */
+TEST sizes_that_do_not_fit(void) {
+    static corner c;
+    rn_net net;
+    rn_table table;
+    rn_net_desc nd = rn_make_net_desc(1u << 24, 1u << 23);
+    rn_agent *a;
+    rn_trainer *t;
+    rn_server *s;
+    rn_server_desc sd;
+    unsigned char block[64];
+    corner_make(&c, 0);
+    nd.hidden[0] = (1u << 24) + 1;
+    ASSERT_EQ((size_t)0, rn_net_policy(&net, &nd).dim);
+    ASSERT_EQ((size_t)0, rn_table_policy(&table, 0, 2).dim);
+    ASSERT_EQ((size_t)0, rn_table_policy(&table, 2, 0).dim);
+    ASSERT_EQ((size_t)0, rn_table_policy(&table, ((size_t)1 << 24) + 1, 2).dim);
+    ASSERT_EQ((size_t)0, rn_table_policy(&table, 2, ((size_t)1 << 24) + 1).dim);
+    c.a.method.horizon = (size_t)-1;
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.horizon = TOO_MUCH / 2; /* observations fit, what the net works in does not */
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    ASSERT_EQ((size_t)0, rn_policy_work(&c.p.policy, TOO_MUCH));
+    corner_make(&c, 1);
+    c.a.method.horizon = (size_t)-1 / 64 - 1; /* each piece fits, all together do not */
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.baseline = RN_BASELINE_RIDGE;
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.horizon = 4;
+    c.a.method.batch = (size_t)-1;
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.d.agents = (size_t)1 << 31; /* their parts are counted one by one: refused before */
+    c.d.policy.dim = (size_t)-1 / 64;
+    ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
+    c.d.agents = (size_t)-1;
+    ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
+    memset(&sd, 0, sizeof sd);
+    sd.n = 1;
+    sd.dim = (size_t)-1 / 64;
+    ASSERT_EQ(RN_ERR_SIZE, rn_server_init(&s, &sd, block, sizeof block)); /* 16 dim */
+    sd.dim = 1;
+    sd.n = (size_t)-1 / 64;
+    sd.aggregate = (agg_status (*)(void *, const rn_real *const *, size_t, size_t, rn_real *))0;
+    ASSERT(rn_server_init(&s, &sd, block, sizeof block) > RN_MORE);
+    sd.n = 0;
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
+    sd.n = 1;
+    sd.dim = 0;
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
+    PASS();
+}
+/* X(change, status) of the desc of an agent */
+#define BAD_AGENTS(X)                                                  \
+    X(d.env.reset = NULL,                               RN_ERR_ARG)    \
+    X(d.policy.dim = 0,                                 RN_ERR_ARG)    \
+    X(d.env.actions = d.policy.actions = ((size_t)1 << 24) + 1, RN_ERR_DESC) \
+    X(d.env.act_dim = d.policy.act_dim = 2,             RN_ERR_DESC)   \
+    X(d.env.act_low = -(double)INFINITY,                RN_ERR_DESC)   \
+    X(d.env.act_high = (double)INFINITY,                RN_ERR_DESC)   \
+    X(d.env.act_dim = d.policy.act_dim = (size_t)-1,    RN_ERR_SIZE)   \
+    X(d.env.obs_dim = d.policy.obs_dim = (size_t)-1,    RN_ERR_SIZE)   \
+    X(d.method.clip = (double)INFINITY,                 RN_ERR_DESC)   \
+    X(d.method.clip = -1,                               RN_ERR_DESC)   \
+    X(d.method.ridge = (double)INFINITY,                RN_ERR_DESC)   \
+    X(d.method.forget = 2,                              RN_ERR_DESC)   \
+    X(d.method.estimator = (rn_estimator)7,             RN_ERR_DESC)   \
+    X(d.method.baseline = (rn_baseline)7,               RN_ERR_DESC)
+/* ... and of a server */
+#define BAD_SERVERS(X)                                                 \
+    X(d.beta1 = 1,                                      RN_ERR_DESC)   \
+    X(d.beta1 = -1,                                     RN_ERR_DESC)   \
+    X(d.beta2 = 1,                                      RN_ERR_DESC)   \
+    X(d.beta2 = -1,                                     RN_ERR_DESC)   \
+    X(d.epsilon = -1,                                   RN_ERR_DESC)   \
+    X(d.radius = -1,                                    RN_ERR_DESC)   \
+    X(d.gamma.value = (double)NAN,                      RN_ERR_DESC)   \
+    X(d.gamma.end = (double)NAN,                        RN_ERR_DESC)   \
+    X(d.eta.factor = (double)NAN,                       RN_ERR_DESC)   \
+    X(d.eta.shift = (double)NAN,                        RN_ERR_DESC)   \
+    X(d.eta = rn_steps(1, -1, 1),                       RN_ERR_DESC)   \
+    X(d.eta = rn_steps(1, 2, 1),                        RN_ERR_DESC)   \
+    X(d.eta.kind = (rn_schedule_kind)9,                 RN_ERR_DESC)   \
+    X(d.eta.kind = RN_CALLBACK,                         RN_ERR_DESC)
+TEST bad_agents_and_servers(void) {
+    static corner c;
+    unsigned char block[64];
+    rn_agent *a;
+    rn_server *s;
+    corner_make(&c, 0);
+    #define X(change, status) { rn_agent_desc d = c.a; change;                                             \
+        ASSERT_EQ((size_t)0, rn_agent_size(&d));                                                           \
+        ASSERT_EQm(#change, status, rn_agent_init(&a, &d, block, sizeof block)); }
+    BAD_AGENTS(X)
+    #undef X
+    #define X(change, status) { rn_server_desc d; memset(&d, 0, sizeof d); d.n = d.dim = 2; change;        \
+        ASSERT_EQ((size_t)0, rn_server_size(&d));                                                          \
+        ASSERT_EQm(#change, status, rn_server_init(&s, &d, block, sizeof block)); }
+    BAD_SERVERS(X)
+    #undef X
+    PASS();
+}
+
+/* ---- liars that act at random where actions are numbers */
+typedef struct slide { double low, high, least, most; } slide;
+static void slide_reset(void *self, const agg_rng *r, rn_real *obs) { (void)self; (void)r; obs[0] = 0; }
+static rn_result slide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+    slide *s = (slide *)self;
+    (void)r;
+    for (int k = 0; k < 2; k++) {
+        s->least = fmin(s->least, (double)act[k]);
+        s->most = fmax(s->most, (double)act[k]);
+    }
+    obs[0] = 0;
+    *reward = 1;
+    return RN_RUNNING;
+}
+TEST random_actions_fill_their_range(double low, double high) {
+    static unsigned char block[1 << 16];
+    slide s = { 0, 0, DBL_MAX, -DBL_MAX };
+    const int unset = !(low < high);
+    rn_net net;
+    rn_net_desc nd = rn_make_net_desc(1, 2);
+    rn_agent_desc d;
+    rn_agent *a;
+    rn_real theta[8] = { 0 };
+    nd.gaussian = 1;
+    memset(&d, 0, sizeof d);
+    d.policy = rn_net_policy(&net, &nd);
+    d.env.self = &s;
+    d.env.reset = slide_reset;
+    d.env.step = slide_step;
+    d.env.obs_dim = 1;
+    d.env.act_dim = 2;
+    d.env.act_low = low;
+    d.env.act_high = high;
+    d.method.horizon = 200;
+    d.random_action = 1;
+    ASSERT(rn_agent_size(&d) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_agent_round(a, theta, 1));
+    if (unset) { low = -1; high = 1; }
+    ASSERT(s.least >= low && s.most <= high);
+    ASSERT(s.least < low + 0.05 * (high - low) && s.most > high - 0.05 * (high - low));
+    PASS();
+}
+
+/* ---- tables: a state that is none of theirs makes a NaN, which is noticed */
+TEST states_outside_the_table(void) {
+    static const rn_real outside[] = { -1, STATES, (rn_real)NAN };
+    rn_table table;
+    const rn_policy p = rn_table_policy(&table, STATES, ACTIONS);
+    for (size_t i = 0; i < 3; i++) {
+        unsigned char work[512];
+        rn_real theta[DIM] = { 0 }, g[DIM] = { 0 }, u[DIM] = { 0 }, h[DIM] = { 0 }, act = 0, c = 0;
+        const rn_real one = 1;
+        ASSERT(rn_policy_work(&p, 1) <= sizeof work);
+        ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, &outside[i], NULL, &act, work, sizeof work));
+        ASSERT(isnan(act));
+        act = 0;
+        p.grad(p.self, theta, 1, &outside[i], &act, &one, g, work);
+        p.dot(p.self, theta, u, 1, &outside[i], &act, &c, work);
+        p.hvp(p.self, theta, u, 1, &outside[i], &act, &one, &one, h, work);
+        ASSERT(isnan(g[0]) && isnan(c) && isnan(h[0]));
+    }
+    PASS();
+}
+
+/* ---- a host's own policy: act and grad, no work; differences of grad along nothing are nothing */
+static void own_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act, void *work) {
+    (void)self; (void)theta; (void)obs; (void)r; (void)work;
+    act[0] = 1;
+}
+static void own_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
+                     const rn_real *w, rn_real *g, void *work) {
+    (void)self; (void)obs; (void)act; (void)work;
+    for (size_t t = 0; t < T; t++) g[0] += w[t] * theta[0];
+}
+TEST own_policies(void) {
+    static corner c;
+    unsigned char block[4096];
+    rn_policy p;
+    rn_real x[4] = { 2, 0, 0, 0 }, u[1] = { 0 }, v[1] = { 0 }, k[2], cc[2], tmp[3], obs[4] = { 0 }, act[2] = { 1, 1 };
+    const rn_real w[2] = { 3, 4 };
+    rn_eval_desc ed;
+    rn_eval e;
+    corner_make(&c, 0);
+    memset(&p, 0, sizeof p);
+    memset(&ed, 0, sizeof ed);
+    p.dim = 1;
+    p.obs_dim = FEATURES;
+    p.act_dim = 1;
+    p.actions = ACTIONS;
+    p.act = own_act;
+    p.grad = own_grad;
+    ASSERT(rn_policy_work(&p, 5) > 0);
+    ASSERT_EQ(RN_OK, rn_policy_act(&p, x, obs, NULL, act, NULL, 0));
+    rn_bu(&p, x, u, 2, obs, act, w, 0, v, k, cc, tmp, NULL);
+    ASSERT(v[0] >= 0 && v[0] <= 0); /* u = 0 */
+    u[0] = (rn_real)0.5; /* c_t = theta u = 1; sum w sum c theta + sum w u = 7 * 2 * 2 + 7/2 */
+    rn_bu(&p, x, u, 2, obs, act, w, 0, v, k, cc, tmp, NULL);
+    ASSERT(fabs((double)v[0] - 31.5) < 0.05);
+    ASSERT(rn_evaluate_size(&c.envs[0], &p) > 0 && rn_evaluate_size(&c.envs[0], &p) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_evaluate(&ed, &c.envs[0], &p, x, block, sizeof block, &e));
+    c.d.policy = p; /* no init: theta starts at 0; saved in the middle of an episode without prepare */
+    {
+        rn_trainer *t;
+        unsigned char *bytes;
+        size_t size;
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+        ASSERT(rn_trainer_theta(t)[0] >= 0 && rn_trainer_theta(t)[0] <= 0);
+        (void)rn_trainer_tick(t, 1, NULL);
+        size = rn_trainer_save_size(t);
+        bytes = (unsigned char *)need(malloc(size));
+        ASSERT_EQ(RN_OK, rn_trainer_save(t, bytes, size));
+        ASSERT_EQ(RN_OK, rn_trainer_load(t, bytes, size));
+        free(bytes);
+        rn_trainer_destroy(t);
+    }
+    PASS();
+}
+
+/* ---- liars with their own numbers, and one that fails at its own attack */
+TEST lies_with_their_own_numbers(void) {
+    static corner c;
+    rn_trainer *t;
+    rn_lie l;
+    rng r = rng_make(4);
+    corner_make(&c, 0);
+    c.d.server.agg.f = 1;
+    memset(&l, 0, sizeof l);
+    l.attack.kind = AGG_ATTACK_ALIE;
+    l.attack.n = 9;
+    l.attack.f = 2;
+    l.attack.rng = rng_for_library(&r);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    ASSERT_EQ(RN_OK, rn_trainer_set_lie(t, 2, &l));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ((size_t)0, rn_trainer_progress(t)->dropped);
+    l.attack.f = 8; /* more than half of 9: no such attack, so nothing is sent */
+    ASSERT_EQ(RN_OK, rn_trainer_set_lie(t, 2, &l));
+    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ((size_t)1, rn_trainer_progress(t)->dropped);
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* ---- theory: a target that no number of trajectories reaches, and one that is reached at once */
+TEST targets_out_of_reach(void) {
+    rn_theory p;
+    memset(&p, 0, sizeof p);
+    p.G1 = p.G2 = p.R = p.muF = 1;
+    p.n = 1;
+    ASSERT(rn_theory_trajectories(&p, 1e-200) <= -1);
+    ASSERT(rn_theory_trajectories(&p, 1e-8) > 4503599627370496.0); /* beyond whole numbers of a double */
+    ASSERT(rn_theory_trajectories(&p, 1e200) >= 2 && rn_theory_trajectories(&p, 1e200) <= 2);
+    ASSERT_EQ((size_t)1000000000, rn_theorem_horizon(1e300, 1 - DBL_EPSILON));
+    ASSERT_EQ((size_t)0, rn_theorem_horizon((double)INFINITY, 0.5));
+    ASSERT_EQ((size_t)0, rn_theorem_horizon(-1, 0.5));
+    PASS();
+}
+
+SUITE(corners) {
+    RUN_TEST(null_everywhere);
+    RUN_TEST(defaults);
+    RUN_TEST(sizes_that_do_not_fit);
+    RUN_TEST(bad_agents_and_servers);
+    RUN_TESTp(random_actions_fill_their_range, 0, 0);
+    RUN_TESTp(random_actions_fill_their_range, -3, 5);
+    RUN_TESTp(random_actions_fill_their_range, 0, 2);
+    RUN_TEST(states_outside_the_table);
+    RUN_TEST(own_policies);
+    RUN_TEST(lies_with_their_own_numbers);
+    RUN_TEST(targets_out_of_reach);
+}
+
+GREATEST_MAIN_DEFS();
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_SUITE(corners);
+    GREATEST_MAIN_END();
+}
