@@ -2065,7 +2065,6 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
     if (s != RN_OK) return s;
     rni_method_defaults(&m);
     if (!rni_product_fits(m.horizon + 1, p->obs_dim) || !rni_product_fits(m.horizon, p->act_dim) ||
-        m.horizon == (size_t)-1 ||
         !rni_product_fits(p->dim, 16) || m.batch > (size_t)-1 / 2) return RN_ERR_SIZE;
     g = (rn_agent *)rni_take(a, 1, sizeof *g);
     if (!g) g = &local;
@@ -3131,12 +3130,12 @@ static rn_status rni_load_envs(const rni_object *o) { /* the only part that othe
     size_t i;
     for (i = 0; i < n; i++) {
         rn_agent *a = rni_object_agent(o, i);
-        if (!a->env_bytes || !a->env.state_size) continue;
+        if (!a->env_bytes) continue;
         a->env.save(a->env.self, a->env_backup);
         if (a->env.load(a->env.self, a->env_bytes)) continue;
         while (i-- > 0) {
             a = rni_object_agent(o, i);
-            if (a->env_bytes && a->env.state_size) (void)a->env.load(a->env.self, a->env_backup);
+            if (a->env_bytes) (void)a->env.load(a->env.self, a->env_backup);
         }
         return RN_ERR_CORRUPT;
     }

@@ -72,6 +72,16 @@ TEST null_everywhere(void) {
     ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, NULL, sizeof block, &e));
     ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, block, sizeof block, NULL));
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, x, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, NULL, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, NULL, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, x, NULL, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, block + 1, 1)); /* not even to the next 64 */
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, NULL, 0));
+    {
+        rn_policy actless = c.p.policy;
+        actless.act = NULL;
+        ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&actless, x, x, NULL, x, block, sizeof block));
+    }
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(NULL, &c.envs[0], 1, &score));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, NULL, 1, &score));
@@ -104,7 +114,72 @@ TEST defaults(void) {
     PASS();
 }
 
+/* ---- shapes of a net that are rare: no state of the deviation is free, no bias to start it with */
+TEST rare_nets(void) {
+    rn_net net;
+    rn_net_desc nd = rn_make_net_desc(1, 1);
+    unsigned char work[2048];
+    rn_random random = rn_random_make(3, 0);
+    const agg_rng r = rn_random_rng(&random);
+    rn_real theta[8] = { 0 }, obs[1] = { 1 }, act = 0;
+    rn_policy p;
+    nd.gaussian = nd.state_std = nd.no_bias = 1;
+    nd.log_std = 5;
+    nd.log_std_max = 1; /* 0 .. 1 */
+    p = rn_net_policy(&net, &nd);
+    ASSERT_EQ((size_t)2, p.dim);
+    p.init(p.self, &r, theta);
+    ASSERT(fabs((double)theta[0]) <= 0.1 * sqrt(3) + 1e-6 && fabs((double)theta[1]) <= 0.1 * sqrt(3) + 1e-6);
+    ASSERT(rn_policy_work(&p, 0) <= sizeof work);
+    ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, obs, &r, &act, work, sizeof work));
+    ASSERT(isfinite(act));
+    PASS();
+}
+/* discount 0: after the first step nothing counts, and the ridge baseline learns nothing from it */
+TEST no_future(void) {
+    static corner c;
+    rn_trainer *t;
+    corner_make(&c, 0);
+    c.d.method.baseline = RN_BASELINE_RIDGE;
+    c.d.method.discount = 0;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT(all_finite(rn_trainer_theta(t), c.p.policy.dim));
+    rn_trainer_destroy(t);
+    PASS();
+}
+/* a search that ends early is not an error: the step is made, and the progress says so */
+TEST inexact_is_good_enough(void) {
+    enum { n = 13, dim = 4 };
+    rows x = rows_new(n, dim);
+    rng r = rng_make(77);
+    rn_server_desc d;
+    rn_server *s;
+    rn_progress p;
+    size_t inexact = 0;
+    void *block;
+    memset(&d, 0, sizeof d);
+    d.n = n;
+    d.dim = dim;
+    d.agg.rule = AGG_SMEA;
+    d.agg.f = 6;
+    d.agg.budget = 1;
+    d.gamma = rn_constant(0.1);
+    block = need(malloc(rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    for (int i = 0; i < 5; i++) {
+        fill_rows(&x, LAY_RANDOM, &r);
+        ASSERT_EQ(RN_OK, rn_server_step(s, x.row, &p));
+        inexact += p.aggregate == AGG_INEXACT;
+    }
+    ASSERT(inexact > 0);
+    free(block);
+    rows_free(&x);
+    PASS();
+}
+
 /* ---- sizes */
+static size_t endless_work(void *self, size_t T) { (void)self; (void)T; return (size_t)-1 - 100; }
 TEST sizes_that_do_not_fit(void) {
     static corner c;
     rn_net net;
@@ -135,6 +210,13 @@ TEST sizes_that_do_not_fit(void) {
     c.a.method.horizon = 4;
     c.a.method.batch = (size_t)-1;
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.batch = 1;
+    c.a.env.obs_dim = c.a.policy.obs_dim = (size_t)1 << (sizeof(size_t) * 4 - 1); /* squared, by the ridge baseline */
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.policy.work_size = endless_work;
+    ASSERT_EQ((size_t)0, rn_policy_work(&c.a.policy, 1));
+    c.d.method.horizon = TOO_MUCH; /* one agent fits, three do not */
+    ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
     c.d.agents = (size_t)1 << 31; /* their parts are counted one by one: refused before */
     c.d.policy.dim = (size_t)-1 / 64;
     ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
@@ -325,6 +407,61 @@ TEST own_policies(void) {
     PASS();
 }
 
+/* finite, but not their sum: the agent keeps its d, and goes on */
+static void steep_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
+                       const rn_real *w, rn_real *g, void *work) {
+    (void)self; (void)theta; (void)T; (void)obs; (void)act; (void)w; (void)work;
+    g[0] += REAL_MAX * (rn_real)0.9;
+}
+static void flat_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
+                     rn_real *c, void *work) {
+    (void)self; (void)theta; (void)u; (void)obs; (void)act; (void)work;
+    for (size_t t = 0; t < T; t++) c[t] = 0;
+}
+static void steep_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
+                      const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+    (void)u; (void)k;
+    steep_grad(self, theta, T, obs, act, w, h, work);
+}
+TEST sums_that_overflow(void) {
+    static corner c;
+    static unsigned char block[1 << 14];
+    rn_agent *a;
+    rn_real theta = 0;
+    const double kept = (double)(REAL_MAX * (rn_real)0.9);
+    corner_make(&c, 0);
+    memset(&c.a.policy, 0, sizeof c.a.policy);
+    c.a.policy.dim = c.a.policy.act_dim = 1;
+    c.a.policy.obs_dim = FEATURES;
+    c.a.policy.actions = ACTIONS;
+    c.a.policy.act = own_act;
+    c.a.policy.grad = steep_grad;
+    c.a.policy.dot = flat_dot;
+    c.a.policy.hvp = steep_hvp;
+    ASSERT(rn_agent_size(&c.a) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &c.a, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 0.5));
+    theta = 1;
+    ASSERT_EQ(RN_ERR_POLICY, rn_agent_round(a, &theta, 0.5)); /* d + v */
+    ASSERT((double)rn_agent_direction(a)[0] >= kept && (double)rn_agent_direction(a)[0] <= kept);
+    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 1)); /* v does not count */
+    PASS();
+}
+
+/* a host that plays with a trainer's agent behind its back: what it has then cannot be saved, and says so */
+TEST agents_begun_by_hand(void) {
+    static corner c;
+    rn_trainer *t;
+    unsigned char bytes[64];
+    corner_make(&c, 0);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    ASSERT_EQ(RN_OK, rn_agent_begin(rn_trainer_agent(t, 1), rn_trainer_theta(t), 0.5));
+    ASSERT_EQ((size_t)0, rn_trainer_save_size(t));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_trainer_save(t, bytes, sizeof bytes));
+    rn_trainer_destroy(t);
+    PASS();
+}
+
 /* ---- liars with their own numbers, and one that fails at its own attack */
 TEST lies_with_their_own_numbers(void) {
     static corner c;
@@ -368,6 +505,9 @@ TEST targets_out_of_reach(void) {
 SUITE(corners) {
     RUN_TEST(null_everywhere);
     RUN_TEST(defaults);
+    RUN_TEST(rare_nets);
+    RUN_TEST(no_future);
+    RUN_TEST(inexact_is_good_enough);
     RUN_TEST(sizes_that_do_not_fit);
     RUN_TEST(bad_agents_and_servers);
     RUN_TESTp(random_actions_fill_their_range, 0, 0);
@@ -375,6 +515,8 @@ SUITE(corners) {
     RUN_TESTp(random_actions_fill_their_range, 0, 2);
     RUN_TEST(states_outside_the_table);
     RUN_TEST(own_policies);
+    RUN_TEST(sums_that_overflow);
+    RUN_TEST(agents_begun_by_hand);
     RUN_TEST(lies_with_their_own_numbers);
     RUN_TEST(targets_out_of_reach);
 }

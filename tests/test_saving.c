@@ -234,7 +234,7 @@ TEST planted_nan_is_refused(int kind) {
    loaded again, and the run goes on without hanging or crashing. */
 TEST forged_states_do_no_harm(int kind) {
     rng r = rng_make(31 + (uint64_t)kind);
-    static const uint64_t evil[] = { 0, 1, 2, 5, 6, 0x7fffffffu, 0xffffffffu, UINT64_C(0x7fffffffffffffff),
+    static const uint64_t evil[] = { 0, 1, 2, 3, 5, 6, 0x7fffffffu, 0xffffffffu, UINT64_C(0x7fffffffffffffff),
         (uint64_t)-1, UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000), UINT64_C(0x7fc000007fc00000),
         UINT64_C(0x7fefffffffffffff), UINT64_C(0x4010000000000000), UINT64_C(0xbff0000000000000) };
     size_t taken = 0, refused = 0;
@@ -244,7 +244,7 @@ TEST forged_states_do_no_harm(int kind) {
     for (size_t k = 0; k < rounds(3000); k++) {
         bytes f;
         size_t at = rng_below(&r, (b.size - 16) / 4) * 4;
-        const uint64_t word = k % 2 ? evil[rng_below(&r, 15)] : rng_next(&r);
+        const uint64_t word = k % 2 ? evil[rng_below(&r, 16)] : rng_next(&r);
         rn_status s;
         f.size = b.size;
         f.at = (unsigned char *)need(malloc(b.size));
