@@ -3,9 +3,10 @@
    Recipes: tasks.h. The seeds here were not used to choose them. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
+#include "curves.h"
 #include "tasks.h"
 
-enum { ATTACKS = 3, FLIPPING = 2, MAX_SEEDS = 5, VARIANTS = 2, FIRST_SEED = 101, MAX_POINTS = 128 };
+enum { ATTACKS = 3, FLIPPING = 2, VARIANTS = 2, FIRST_SEED = 101 };
 enum { MAIN = TASKS * ATTACKS * LEARNERS * MAX_SEEDS, MAX_TRIALS = MAIN + TASKS * VARIANTS * MAX_SEEDS };
 
 /* MDA under sign flipping once more, without parts: the second trajectory serves for a second gradient */
@@ -19,11 +20,6 @@ typedef struct figure {
     double seconds;
     int    resumed;
 } figure;
-typedef struct series { /* the mean over seeds and its confidence */
-    const char *name;
-    size_t      n;
-    double      x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
-} series;
 
 /* ---- the runs: [task][attack][learner][seed], then [task][variant][seed] */
 static const trial *runs_of(const figure *f, int t, int a, int l) {
@@ -52,16 +48,6 @@ static void plan(figure *f) {
 }
 
 /* ---- what they say */
-static series series_of(const figure *f, const trial *t) {
-    static double value[MAX_SEEDS * MAX_POINTS];
-    series        s;
-    s.name = t->learner->name, s.n = t->points;
-    for (size_t r = 0; r < f->seeds; r++) memcpy(value + r * s.n, t[r].score, s.n * sizeof *value);
-    memcpy(s.x, t->x, s.n * sizeof *s.x);
-    plot_confidence(value, f->seeds, s.n, s.y, s.lo, s.hi);
-    return s;
-}
-
 static double at_steps(const trial *t, double steps) { /* its score there, by linear interpolation */
     for (size_t p = 1; p < t->points; p++) {
         const double from = t->steps[p - 1], to = t->steps[p];
@@ -100,30 +86,19 @@ static double first_above(const series *s, double y, int stay) { /* x from where
     return x;
 }
 
-static double final_return(const series *s) { /* of the last ten exams */
+/* at equal environment steps: the average over the first so many of them */
+static double average_by_steps(const trial *t, double steps) {
+    enum { N = 200 };
     double sum = 0;
-    for (size_t p = s->n - 10; p < s->n; p++) sum += s->y[p] / 10;
-    return sum;
+    for (int i = 0; i < N; i++) sum += at_steps(t, steps * i / (N - 1));
+    return sum / N;
 }
-
-typedef struct gain { double mean, lo, hi; } gain;
-
-static double average(const trial *t, double steps) { /* over its exams, or over this many environment steps */
-    const size_t n = steps > 0 ? 200 : t->points;
-    double       sum = 0;
-    for (size_t i = 0; i < n; i++) sum += steps > 0 ? at_steps(t, steps * (double)i / (double)(n - 1)) : t->score[i];
-    return sum / (double)n;
+static gain gain_by_steps(const figure *f, const trial *a, const trial *b, double steps) {
+    double difference[MAX_SEEDS];
+    for (size_t r = 0; r < f->seeds; r++)
+        difference[r] = average_by_steps(&a[r], steps) - average_by_steps(&b[r], steps);
+    return gain_of(difference, f->seeds);
 }
-
-/* how much more a gets than b, seed by seed */
-static gain gain_over(const figure *f, const trial *a, const trial *b, double steps) {
-    double value[MAX_SEEDS];
-    gain   g;
-    for (size_t r = 0; r < f->seeds; r++) value[r] = average(&a[r], steps) - average(&b[r], steps);
-    plot_confidence(value, f->seeds, 1, &g.mean, &g.lo, &g.hi);
-    return g;
-}
-static int verdict(gain g) { return g.lo > 0 ? 1 : g.hi < 0 ? 0 : -1; }
 
 /* ---- claims */
 static void claim_reach(paper_claims *c, const figure *f, int t, int a, double y, double by, int stay, int rules,
@@ -131,7 +106,7 @@ static void claim_reach(paper_claims *c, const figure *f, int t, int a, double y
     char   text[256] = "", claim[200];
     double latest = 0;
     for (int l = 0; l < rules; l++) {
-        const series s = series_of(f, runs_of(f, t, a, l));
+        const series s = series_of(runs_of(f, t, a, l), f->seeds);
         const double x = first_above(&s, y, stay);
         const size_t n = strlen(text);
         if (x < 0) snprintf(text + n, sizeof text - n, "%s%s never", l ? ", " : "", s.name);
@@ -149,7 +124,7 @@ static void claim_beats(paper_claims *c, const figure *f, int t, int a) { /* all
     char claim[160];
     for (int l = 0; l < ROBUST; l++)
         for (int b = SM; b <= PG_SM; b++) {
-            const gain g = gain_over(f, runs_of(f, t, a, l), runs_of(f, t, a, b), 0);
+            const gain g = gain_over(runs_of(f, t, a, l), runs_of(f, t, a, b), f->seeds, 0);
             const int  v = verdict(g);
             if (g.mean < least.mean) least = g, rule = l;
             if (v < 1 && all != 0) all = v;
@@ -164,7 +139,8 @@ static void claim_gain(paper_claims *c, const char *claim, gain g) {
 }
 
 static void claim_fails(paper_claims *c, const figure *f, int t) {
-    const series sm = series_of(f, runs_of(f, t, FLIPPING, SM)), pg = series_of(f, runs_of(f, t, FLIPPING, PG_SM));
+    const series sm = series_of(runs_of(f, t, FLIPPING, SM), f->seeds);
+    const series pg = series_of(runs_of(f, t, FLIPPING, PG_SM), f->seeds);
     const double limit = tasks[0][t].best / 10, a = final_return(&sm), b = final_return(&pg);
     char         claim[120];
     snprintf(claim, sizeof claim, "%s, sign flipping: SM and PG-SM fail", tasks[0][t].name);
@@ -184,7 +160,7 @@ static void claims_of_the_paper(paper_claims *c, const figure *f) {
     for (int t = 0; t < TASKS; t++)
         for (int a = 0; a < ATTACKS; a++) {
             snprintf(text, sizeof text, "%s, %s: SM beats PG-SM", tasks[0][t].name, f->attacks[a].name);
-            claim_gain(c, text, gain_over(f, runs_of(f, t, a, SM), runs_of(f, t, a, PG_SM), 0));
+            claim_gain(c, text, gain_over(runs_of(f, t, a, SM), runs_of(f, t, a, PG_SM), f->seeds, 0));
         }
 }
 
@@ -201,10 +177,10 @@ static void claims_beyond(paper_claims *c, const figure *f) {
     for (int t = 0; t < TASKS; t++)
         for (int v = 1; v <= VARIANTS; v++)
             for (int steps = 0; steps < 2; steps++) {
+                const trial *a = variant_runs(f, t, 0), *b = variant_runs(f, t, v);
                 snprintf(text, sizeof text, "%s: better than with %s, at equal %s", tasks[0][t].name,
                          variants[v - 1].name, steps ? "environment steps" : "trajectories");
-                claim_gain(c, text, gain_over(f, variant_runs(f, t, 0), variant_runs(f, t, v),
-                                              steps ? common_steps(f, t) : 0));
+                claim_gain(c, text, steps ? gain_by_steps(f, a, b, common_steps(f, t)) : gain_over(a, b, f->seeds, 0));
             }
 }
 
@@ -222,7 +198,7 @@ static void print_finals(paper_claims *c, const figure *f) { /* a table of final
             fprintf(c->md, "| %s |", name);
             printf("%-34s", name);
             for (int l = 0; l < LEARNERS; l++) {
-                const series s = series_of(f, runs_of(f, t, a, l));
+                const series s = series_of(runs_of(f, t, a, l), f->seeds);
                 fprintf(c->md, " %.0f |", final_return(&s));
                 printf("%7.0f", final_return(&s));
             }
@@ -245,26 +221,7 @@ static int write_claims(const char *path, const figure *f) {
     return paper_claims_close(&c);
 }
 
-static int write_csv(const char *path, const figure *f) {
-    FILE *out = fopen(path, "w");
-    if (!out) return -1;
-    fprintf(out, "task,attack,algorithm,seed,trajectories,return,env_steps\n");
-    for (size_t i = 0; i < f->count; i++)
-        for (size_t p = 0; p < f->trials[i].points; p++) {
-            const trial *t = &f->trials[i];
-            fprintf(out, "%s,%s,%s,%d,%g,%.6g,%.0f\n", t->task->name, t->attack->name, t->learner->name, (int)t->seed,
-                    t->x[p], t->score[p], t->steps[p]);
-        }
-    const int bad = ferror(out);
-    return fclose(out) != 0 || bad ? -1 : 0;
-}
-
 /* ---- the picture */
-static plot_curve curve_of(const series *s, int colour, int dashed) {
-    const plot_curve c = {s->name, s->n, s->x, s->y, s->lo, s->hi, colour, dashed};
-    return c;
-}
-
 static void draw_panel(plot *p, plot_box box, const char *title, const char *x, const char *y, double best,
                        const plot_curve *curve, size_t curves) {
     const plot_chart chart = {title, x, y, {0, curve[0].x[curve[0].n - 1], 0}, {0, best, 0}, curve, curves};
@@ -279,7 +236,8 @@ static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) 
         const int    t = col == 2, by_steps = col > 0;
         const double steps = common_steps(f, t);
         for (int v = 0; v <= VARIANTS; v++) {
-            s[v] = by_steps ? series_by_steps(f, variant_runs(f, t, v), steps) : series_of(f, variant_runs(f, t, v));
+            const trial *runs = variant_runs(f, t, v);
+            s[v] = by_steps ? series_by_steps(f, runs, steps) : series_of(runs, f->seeds);
             if (v == 0) s[v].name = "Res-NHARPG (MDA)";
             curve[v] = curve_of(&s[v], v == 0 ? 0 : 2 + v, 0);
         }
@@ -309,7 +267,7 @@ static int draw(const char *path, const figure *f) {
         for (int a = 0; a < ATTACKS; a++) {
             for (int l = 0; l < LEARNERS; l++) {
                 const int k = LEARNERS - 1 - l; /* MDA last, on top */
-                s[k] = series_of(f, runs_of(f, t, a, k));
+                s[k] = series_of(runs_of(f, t, a, k), f->seeds);
                 curve[l] = curve_of(&s[k], k == SM ? 1 : k == 1 ? 6 : k, k >= SM);
             }
             snprintf(title, sizeof title, "%s, %s", tasks[0][t].name, f->attacks[a].name);
@@ -338,7 +296,7 @@ int main(int argc, char **argv) {
     recipe_text(settings, sizeof settings);
     f.seconds = trials_run(f.trials, f.count, part, settings);
     for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
-    if (write_claims(md, &f) != 0 || write_csv(csv, &f) != 0 || draw(svg, &f) != 0)
+    if (write_claims(md, &f) != 0 || write_csv(csv, f.trials, f.count) != 0 || draw(svg, &f) != 0)
         return fprintf(stderr, "cannot write %s.*\n", name), 1;
     printf("\nwrote %s, %s and %s\n", svg, csv, md);
     trials_free(f.trials, f.count);

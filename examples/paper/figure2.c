@@ -3,7 +3,7 @@
    and MDA with nobody lying, to show what the attack costs. The seeds here were not used to choose the recipes. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
-#include "trials.h"
+#include "curves.h"
 #include "../envs/half_cheetah.h"
 #include "../envs/hopper.h"
 #include "../envs/inverted_double_pendulum.h"
@@ -11,7 +11,7 @@
 
 enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, TASKS };
 enum { MDA, SM, PG_SM, HONEST, LINES }; /* HONEST: MDA once more, nobody lies */
-enum { MAX_SEEDS = 5, MAX_TRIALS = TASKS * LINES * MAX_SEEDS, MAX_POINTS = 320, FIRST_SEED = 101, LAST = 10 };
+enum { MAX_TRIALS = TASKS * LINES * MAX_SEEDS, FIRST_SEED = 101 };
 enum { MAX_OBS = 17, UNIT_EPISODES = 100, HORIZON = 250 };
 
 static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
@@ -149,11 +149,6 @@ typedef struct figure {
     int    quick, resumed;
     double seconds;
 } figure;
-typedef struct series { /* the mean over seeds and its confidence */
-    const char *name;
-    size_t      n;
-    double      x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
-} series;
 
 static const trial *runs_of(const figure *f, int t, int line) {
     return &f->trials[(size_t)(t * LINES + line) * f->seeds];
@@ -181,54 +176,18 @@ static void settings_of(char *text, size_t size) { /* what a stored result depen
     }
 }
 
-/* ---- what they say */
-static series series_of(const figure *f, int t, int line) {
-    static double value[MAX_SEEDS * MAX_POINTS];
-    const trial  *runs = runs_of(f, t, line);
-    series        s;
-    s.name = runs->learner->name, s.n = runs->points;
-    for (size_t r = 0; r < f->seeds; r++) memcpy(value + r * s.n, runs[r].score, s.n * sizeof *value);
-    memcpy(s.x, runs->x, s.n * sizeof *s.x);
-    plot_confidence(value, f->seeds, s.n, s.y, s.lo, s.hi);
-    return s;
-}
-static double average(const double *y, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += y[i];
-    return sum / (double)n;
-}
-static double largest(const double *y, size_t n) {
-    double most = y[0];
-    for (size_t i = 1; i < n; i++) most = fmax(most, y[i]);
-    return most;
-}
-static double final_return(const series *s) { return average(s->y + s->n - LAST, LAST); } /* of the last exams */
-
-typedef struct gain { double mean, lo, hi; } gain;
-static gain gain_over(const figure *f, int t, int a, int b, size_t last) { /* seed by seed; last exams, 0 = all */
-    const trial *x = runs_of(f, t, a), *y = runs_of(f, t, b);
-    double       value[MAX_SEEDS];
-    gain         g;
-    for (size_t r = 0; r < f->seeds; r++) {
-        const size_t n = last ? last : x[r].points, from = x[r].points - n;
-        value[r] = average(x[r].score + from, n) - average(y[r].score + from, n);
-    }
-    plot_confidence(value, f->seeds, 1, &g.mean, &g.lo, &g.hi);
-    return g;
-}
-static int verdict(gain g) { return g.lo > 0 ? 1 : g.hi < 0 ? 0 : -1; }
-
 /* ---- claims */
 static void claim_beats(paper_claims *c, const figure *f, int t, int a, int b) {
-    const gain g = gain_over(f, t, a, b, 0), end = gain_over(f, t, a, b, LAST);
-    char       claim[120];
+    const trial *x = runs_of(f, t, a), *y = runs_of(f, t, b);
+    const gain   g = gain_over(x, y, f->seeds, 0), end = gain_over(x, y, f->seeds, LAST);
+    char         claim[120];
     snprintf(claim, sizeof claim, "%s: %s beats %s", tasks[t].name, learners[a].name, learners[b].name);
     paper_claim(c, verdict(g), claim, "%+.0f [%.0f, %.0f] on average over the curve, %+.0f [%.0f, %.0f] at the end",
                 g.mean, g.lo, g.hi, end.mean, end.lo, end.hi);
 }
 
 static void claim_level(paper_claims *c, const figure *f, int t, double level) { /* --quick is too short to deny it */
-    const series s = series_of(f, t, MDA);
+    const series s = series_of(runs_of(f, t, MDA), f->seeds);
     const double end = final_return(&s), peak = largest(s.y, s.n);
     char         claim[120];
     const int    by_peak = t == DOUBLE_PENDULUM, yes = (by_peak ? peak : end) > level;
@@ -237,7 +196,8 @@ static void claim_level(paper_claims *c, const figure *f, int t, double level) {
 }
 
 static void claim_baselines(paper_claims *c, const figure *f) {
-    const series sm = series_of(f, DOUBLE_PENDULUM, SM), pg = series_of(f, DOUBLE_PENDULUM, PG_SM);
+    const series sm = series_of(runs_of(f, DOUBLE_PENDULUM, SM), f->seeds);
+    const series pg = series_of(runs_of(f, DOUBLE_PENDULUM, PG_SM), f->seeds);
     const double a = largest(sm.y, sm.n), b = largest(pg.y, pg.n);
     paper_claim(c, a < 500 && b < 500, "InvertedDoublePendulum: SM and PG-SM stay below 500",
                 "largest of the mean curve: SM %.0f, PG-SM %.0f", a, b);
@@ -254,7 +214,7 @@ static void print_finals(paper_claims *c, const figure *f) { /* a table of final
         fprintf(c->md, "| %s |", tasks[t].name);
         printf("%-24s", tasks[t].name);
         for (int l = 0; l < LINES; l++) {
-            const series s = series_of(f, t, l);
+            const series s = series_of(runs_of(f, t, l), f->seeds);
             const double end = final_return(&s), most = largest(s.y, s.n);
             fprintf(c->md, " %.0f (%.0f) |", end, most);
             printf("%9.0f (%6.0f)", end, most);
@@ -298,21 +258,6 @@ static int write_claims(const char *path, const figure *f) {
     return paper_claims_close(&c);
 }
 
-static int write_csv(const char *path, const figure *f) {
-    FILE *out = fopen(path, "w");
-    if (!out) return -1;
-    fprintf(out, "task,attack,algorithm,seed,trajectories,return,env_steps\n");
-    for (size_t i = 0; i < f->count; i++)
-        for (size_t p = 0; p < f->trials[i].points; p++) {
-            const trial *t = &f->trials[i];
-            fprintf(out, "%s,%s,%s,%d,%g,%.6g,%.0f\n", t->task->name, t->attack->name,
-                    t->learner->rule == AGG_MDA ? "MDA" : t->learner->name, (int)t->seed, t->x[p], t->score[p],
-                    t->steps[p]);
-        }
-    const int bad = ferror(out);
-    return fclose(out) != 0 || bad ? -1 : 0;
-}
-
 /* ---- the picture */
 static plot_scale scale_of(const series *s) { /* room for all curves; bands may be cut */
     plot_scale y = {0, 0, 0};
@@ -334,11 +279,10 @@ static int draw(const char *path, const figure *f) {
              (int)f->seeds);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     for (int t = 0; t < TASKS; t++) {
-        for (int l = 0; l < LINES; l++) s[l] = series_of(f, t, l);
+        for (int l = 0; l < LINES; l++) s[l] = series_of(runs_of(f, t, l), f->seeds);
         for (int l = 0; l < LINES; l++) { /* MDA last, on top */
-            const int        k = LINES - 1 - l;
-            const plot_curve c = {s[k].name, s[k].n, s[k].x, s[k].y, s[k].lo, s[k].hi, colour[k], k == HONEST};
-            curve[l] = c;
+            const int k = LINES - 1 - l;
+            curve[l] = curve_of(&s[k], colour[k], k == HONEST);
         }
         const plot_chart chart = {tasks[t].name, t < 2 ? NULL : "trajectories per agent", t % 2 ? NULL : "return",
                                   {0, s[0].x[s[0].n - 1], 0}, scale_of(s), curve, LINES};
@@ -359,7 +303,7 @@ int main(int argc, char **argv) {
     settings_of(settings, sizeof settings);
     f.seconds = trials_run(f.trials, f.count, f.quick ? "build/figure2_quick.part" : "build/figure2.part", settings);
     for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
-    if (write_claims("build/figure2.md", &f) != 0 || write_csv("build/figure2.csv", &f) != 0 ||
+    if (write_claims("build/figure2.md", &f) != 0 || write_csv("build/figure2.csv", f.trials, f.count) != 0 ||
         draw("build/figure2.svg", &f) != 0)
         return fprintf(stderr, "cannot write build/figure2.*\n"), 1;
     printf("\nwrote build/figure2.svg, build/figure2.csv and build/figure2.md\n");
