@@ -1,5 +1,6 @@
 /* Made by `make golden` for tests/test_bits.c: task, rule, a hash of theta after each round.
-   "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers. */
+   "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.
+   "moves": the task under fixed actions, every 100 steps. */
 #ifdef AGG_DOUBLE
     { "rows", "MDA", { 0xb40960b4u, 0x067b36b3u, 0x3c59bea5u, 0xfd5b747du, 0xc24bb435u, 0x9cb5c541u } },
     { "rows", "CWTM", { 0xb9c26754u, 0x48549ce2u, 0xe726683au, 0x5ef9ea46u, 0x2c0f7240u, 0x0f93fab3u } },
@@ -15,6 +16,12 @@
     { "rows", "MoNNA", { 0x62d911f4u, 0xace4e3bbu, 0x932ef0f4u, 0xfee39dd7u, 0x442d9345u, 0xac75113fu } },
     { "rows", "CAF", { 0x97322793u, 0x6486551au, 0xb3ef10a0u, 0xbf17a74fu, 0x5853d9f8u, 0x449c7656u } },
     { "rows", "SMEA", { 0xe542eaf0u, 0x22406d80u, 0x6985f008u, 0xfa149985u, 0x96af4ecau, 0xd8d77df8u } },
+    { "moves", "CartPole", { 0x483894c5u, 0x006476abu, 0x9687f116u, 0xa6fca4a8u, 0xc4655ad2u, 0x4d0ed06du } },
+    { "moves", "InvertedPendulum", { 0x75bc264du, 0xac485637u, 0x26308656u, 0x8590afd0u, 0x0e256846u, 0x3435dc5du } },
+    { "moves", "InvertedDoublePendulum", { 0xadb145e6u, 0x5b52a67eu, 0x1e016fe1u, 0x87d23041u, 0x65a1fa97u, 0xe2f8a9b7u } },
+    { "moves", "Hopper", { 0xf4695c2eu, 0x0161f3d7u, 0xf0f72c17u, 0x9e71dd29u, 0x9e6fa174u, 0x203835deu } },
+    { "moves", "Walker2d", { 0x6700832au, 0x02f29893u, 0xebe703d1u, 0xdedd3839u, 0xec3b6676u, 0x2c572b3au } },
+    { "moves", "HalfCheetah", { 0x0261c770u, 0xd34680f4u, 0x9b69a4cfu, 0x0ddb6369u, 0x27676366u, 0x0bea572du } },
     { "CartPole", "MDA", { 0xeb12e450u, 0x62791916u, 0x47210ae2u, 0x8b3d3048u, 0xed290d01u, 0xaabc1e94u } },
     { "CartPole", "CWTM", { 0xc2b7fd9au, 0x68228fbfu, 0x4091d80du, 0xe0854d76u, 0xf7b94864u, 0x7c34fa27u } },
     { "CartPole", "MeaMed", { 0x6ed74c83u, 0xc8455894u, 0x506243c4u, 0xa7730364u, 0x47460048u, 0x0e57b707u } },
@@ -72,6 +79,12 @@
     { "rows", "MoNNA", { 0xbd34bde9u, 0x4d4e6613u, 0x4c53865cu, 0xab00ab95u, 0x3f96c279u, 0xc98efd2fu } },
     { "rows", "CAF", { 0xfed2e417u, 0xc60e5851u, 0x957c26c7u, 0xc400b16fu, 0x2a3de0edu, 0xb7b7d129u } },
     { "rows", "SMEA", { 0xd7197181u, 0x862b8c11u, 0xf4319c2fu, 0xb19b8f26u, 0x6950077du, 0x9bae2817u } },
+    { "moves", "CartPole", { 0x483894c5u, 0x006476abu, 0x9687f116u, 0xa6fca4a8u, 0xc4655ad2u, 0x4d0ed06du } },
+    { "moves", "InvertedPendulum", { 0x75bc264du, 0xac485637u, 0x26308656u, 0x8590afd0u, 0x0e256846u, 0x3435dc5du } },
+    { "moves", "InvertedDoublePendulum", { 0xadb145e6u, 0x5b52a67eu, 0x1e016fe1u, 0x87d23041u, 0x65a1fa97u, 0xe2f8a9b7u } },
+    { "moves", "Hopper", { 0xf4695c2eu, 0x0161f3d7u, 0xf0f72c17u, 0x9e71dd29u, 0x9e6fa174u, 0x203835deu } },
+    { "moves", "Walker2d", { 0x6700832au, 0x02f29893u, 0xebe703d1u, 0xdedd3839u, 0xec3b6676u, 0x2c572b3au } },
+    { "moves", "HalfCheetah", { 0x0261c770u, 0xd34680f4u, 0x9b69a4cfu, 0x0ddb6369u, 0x27676366u, 0x0bea572du } },
     { "CartPole", "MDA", { 0x318e7b88u, 0x75825616u, 0x3aadcf06u, 0xbaf9758bu, 0x239c4921u, 0xb965c3e5u } },
     { "CartPole", "CWTM", { 0x4f51be37u, 0x660e4f83u, 0x545600a2u, 0xaf925c2cu, 0xb657d967u, 0xd2edd2a3u } },
     { "CartPole", "MeaMed", { 0x03ef14edu, 0xb83b800au, 0xbc9fa3d5u, 0x632d2455u, 0xcd706815u, 0xded97d56u } },

@@ -1,5 +1,6 @@
 /* Same bits everywhere. Hashes that tests/golden.h stores are met by
      - every rule and pre-step on fixed rows,
+     - the states of every task under fixed actions,
      - theta after each round of training: three tasks, every rule, and by turns every other option there is.
    They must not change with the compiler, the language, the optimisation level, the instruction set, the byte order or
    the width of a pointer (`make portability` tries them), nor with the number of threads, the budget of a tick and
@@ -9,7 +10,11 @@
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
+#include "examples/envs/half_cheetah.h"
+#include "examples/envs/hopper.h"
+#include "examples/envs/inverted_double_pendulum.h"
 #include "examples/envs/inverted_pendulum.h"
+#include "examples/envs/walker2d.h"
 #include "examples/pool.h"
 #include "greatest.h"
 #include <stdio.h>
@@ -17,7 +22,7 @@
 
 enum { AGENTS = 11, LIARS = 2, ROUNDS = 6, STATES = 5, ACTIONS = 3 }; /* 11 >= 4*2 + 3: enough for Bulyan */
 
-typedef struct golden { const char *what, *rule; uint32_t hash[ROUNDS]; } golden;
+typedef struct golden { const char *what, *name; uint32_t hash[ROUNDS]; } golden;
 static const golden stored[] = {
 #include "golden.h"
     { NULL, NULL, { 0 } }
@@ -37,8 +42,7 @@ static uint64_t hash_numbers(uint64_t h, const rn_real *x, size_t n) {
 static uint32_t fold(uint64_t h) { return (uint32_t)(h ^ (h >> 32)); }
 static const uint64_t hash_start = 0xcbf29ce484222325u;
 
-static int meets(const char *what, agg_rule rule, const uint32_t *hash) {
-    const char *name = agg_rule_name(rule);
+static int meets(const char *what, const char *name, const uint32_t *hash) {
     if (printing) {
         printf("    { \"%s\", \"%s\", {", what, name);
         for (int i = 0; i < ROUNDS; i++) printf("%s 0x%08lxu", i ? "," : "", (unsigned long)hash[i]);
@@ -46,7 +50,7 @@ static int meets(const char *what, agg_rule rule, const uint32_t *hash) {
         return 1;
     }
     for (const golden *g = stored; g->what; g++) {
-        if (strcmp(g->what, what) || strcmp(g->rule, name)) continue;
+        if (strcmp(g->what, what) || strcmp(g->name, name)) continue;
         for (int i = 0; i < ROUNDS; i++)
             if (g->hash[i] != hash[i]) {
                 printf("\n%s, %s: hash %d is %08lx, stored is %08lx\n", what, name, i + 1, (unsigned long)hash[i],
@@ -97,7 +101,38 @@ TEST rows(agg_rule rule) {
     }
     free(data);
     free(out);
-    ASSERT(meets("rows", rule, hash));
+    ASSERT(meets("rows", agg_rule_name(rule), hash));
+    PASS();
+}
+
+/* ---- every task of examples/envs: fixed actions, 100 steps for each hash. What is saved is the same in both precisions. */
+enum { BODIES = 6 };
+TEST moves(int body) {
+    static const char *const name[BODIES] = { "CartPole", "InvertedPendulum", "InvertedDoublePendulum", "Hopper", "Walker2d",
+                                              "HalfCheetah" };
+    union { cartpole c; inverted_pendulum i; inverted_double_pendulum d; hopper h; walker2d w; half_cheetah a; } self;
+    const rn_env e = body == 0 ? cartpole_env(&self.c) : body == 1 ? inverted_pendulum_env(&self.i) :
+                     body == 2 ? inverted_double_pendulum_env(&self.d) : body == 3 ? hopper_env(&self.h) :
+                     body == 4 ? walker2d_env(&self.w) : half_cheetah_env(&self.a);
+    rn_random random = rn_random_make(2025, (uint32_t)body);
+    const agg_rng rng = rn_random_rng(&random);
+    unsigned char bytes[512];
+    rn_real obs[32], act[8];
+    uint32_t hash[ROUNDS];
+    uint64_t h = hash_start;
+    double reward;
+    rn_result r = RN_TERMINATED;
+    ASSERT(e.state_size <= sizeof bytes && e.obs_dim <= 32 && e.act_dim <= 8);
+    for (int t = 0; t < 100 * ROUNDS; t++) {
+        if (r != RN_RUNNING) e.reset(e.self, &rng, obs);
+        for (size_t k = 0; k < e.act_dim; k++)
+            act[k] = e.actions ? (rn_real)(t / 5 % 2) : (rn_real)((t / 5 + (int)k) * (t / 5 + 3 * (int)k) / 7 % 13 - 6) * (rn_real)0.1875;
+        r = e.step(e.self, act, &rng, obs, &reward);
+        e.save(e.self, bytes);
+        for (size_t k = 0; k < e.state_size; k++) h = (h ^ bytes[k]) * 0x100000001b3u;
+        hash[t / 100] = fold(h);
+    }
+    ASSERT(meets("moves", name[body], hash));
     PASS();
 }
 
@@ -227,7 +262,7 @@ static int train(task what, agg_rule rule, const agg_jobs *jobs, size_t budget, 
         if (good) h = hash_numbers(h, rn_trainer_theta(f->trainer), f->desc.policy.dim);
         hash[round] = fold(h);
     }
-    if (good) good = meets(task_name[what], rule, hash);
+    if (good) good = meets(task_name[what], agg_rule_name(rule), hash);
     rn_trainer_destroy(f->trainer);
     free(f);
     return good;
@@ -271,12 +306,13 @@ TEST any_number_of_threads(task what, agg_rule rule) {
 TEST nothing_is_left_over(void) { /* every line of golden.h is met by some test above */
     size_t n = 0;
     while (stored[n].what) n++;
-    ASSERT_EQ((size_t)AGG_RULE_COUNT * ((size_t)TASKS + 1), n);
+    ASSERT_EQ((size_t)AGG_RULE_COUNT * ((size_t)TASKS + 1) + BODIES, n);
     PASS();
 }
 
 SUITE(golden_hashes) {
     for (int rule = 0; rule < AGG_RULE_COUNT; rule++) RUN_TESTp(rows, (agg_rule)rule);
+    for (int body = 0; body < BODIES; body++) RUN_TESTp(moves, body);
     for (int what = 0; what < TASKS; what++)
         for (int rule = 0; rule < AGG_RULE_COUNT; rule++) RUN_TESTp(whole_rounds, (task)what, (agg_rule)rule);
     RUN_TEST(nothing_is_left_over);
@@ -295,6 +331,7 @@ static int print_all(void) { /* the lines of golden.h for this precision */
     int good = 1;
     printing = 1;
     for (int rule = 0; rule < AGG_RULE_COUNT; rule++) good = rows((agg_rule)rule) == GREATEST_TEST_RES_PASS && good;
+    for (int body = 0; body < BODIES; body++) good = moves(body) == GREATEST_TEST_RES_PASS && good;
     for (int what = 0; what < TASKS; what++)
         for (int rule = 0; rule < AGG_RULE_COUNT; rule++)
             good = train((task)what, (agg_rule)rule, NULL, (size_t)-1, 0) && good;
