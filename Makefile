@@ -126,8 +126,7 @@ FUZZERS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ    = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=fuzzer,address,undefined,float-cast-overflow
 fuzz:  ## libFuzzer on both headers, SECONDS=60 for each program (needs clang)
 	@$(MAKE) CC=clang CFLAGS="$(FUZZ)" $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/fuzz/$(v)/,$(FUZZERS)))
-	@for f in $(FUZZERS); do for v in $(VARIANTS); do \
-	    sh tests/fuzz/run.sh $(BUILD)/fuzz $$v $$f $(SECONDS) || exit 1; done; done
+	@sh tests/fuzz/run.sh $(BUILD)/fuzz $(SECONDS) "$(VARIANTS)" "$(FUZZERS)"
 
 ROUNDS = 1000000
 soak: $(BUILD)/tests/soak  ## random tiny federations, attacked, broken off and resumed, ROUNDS=1000000 of them
@@ -146,6 +145,9 @@ coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the head
 	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
 	    > $(BUILD)/coverage/all.gcov
 	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt aggregators.h resnharpg.h
+
+hardening:  ## all of this at once: portability's table, then a line with counts for each of the others; QUICK=1
+	@sh tests/hardening.sh $(BUILD)/hardening
 
 PREFIX  = /usr/local
 VERSION = $(shell sed -n 's/^.define RN_VERSION_M[A-Z]* //p; s/^.define RN_VERSION_PATCH //p' resnharpg.h | paste -s -d .)

@@ -3,18 +3,19 @@
 # What clang-tidy looks for, in the headers, is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
 set -u
 log=$1/lint.log
-failed=0
+analyses=0 failed=0
 mkdir -p "$1"
 
 lint() { # NAME COMMAND...: quiet unless there is something to say
     name=$1
     shift
+    analyses=$((analyses + 1))
     if "$@" >"$log" 2>&1 && ! grep -q 'warning:\|error:' "$log"; then
         echo "clean: $name"
     else
         echo "FAILED: $name"
         head -n 60 "$log"
-        failed=1
+        failed=$((failed + 1))
     fi
 }
 have() { command -v "$1" >/dev/null || { echo "skipped: $1 is not installed"; return 1; }; }
@@ -36,4 +37,5 @@ fi
 if have gcc; then
     lint "gcc -fanalyzer, both headers" gcc -std=c99 -I. -O1 -fanalyzer -c tests/strict/resnharpg.c -o "$1/lint.o"
 fi
-exit $failed
+echo "$analyses analyses, $failed with findings"
+[ "$failed" -eq 0 ] && [ "$analyses" -gt 0 ]

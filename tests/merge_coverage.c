@@ -114,7 +114,9 @@ static void print_line(size_t i, const char *why) {
     if (why) printf("                         because %s\n", why);
 }
 
-static size_t report(const char *header) { /* returns how many lines are not covered and not explained */
+typedef struct tally { size_t code, run, branches, taken, open; } tally; /* open: not covered and not explained */
+
+static void report(const char *header, tally *all) {
     size_t code = 0, run = 0, branches = 0, taken = 0, open = 0;
     for (size_t i = 0; i < MAX_LINES; i++) {
         code += lines[i].code != 0;
@@ -134,11 +136,15 @@ static size_t report(const char *header) { /* returns how many lines are not cov
             print_line(i, why);
         }
     }
-    return open;
+    all->code += code;
+    all->run += run;
+    all->branches += branches;
+    all->taken += taken;
+    all->open += open;
 }
 
 int main(int argc, char **argv) {
-    size_t open = 0;
+    tally all = {0, 0, 0, 0, 0};
     if (argc < 4) {
         fprintf(stderr, "usage: merge_coverage FILE REASONS header...\n");
         return EXIT_FAILURE;
@@ -147,8 +153,9 @@ int main(int argc, char **argv) {
     for (int i = 3; i < argc; i++) {
         memset(lines, 0, sizeof lines);
         read_gcov(argv[1], base_name(argv[i]));
-        open += report(argv[i]);
+        report(argv[i], &all);
     }
-    printf("\n%lu lines not covered and not explained in %s\n", (unsigned long)open, argv[2]);
-    return open ? EXIT_FAILURE : EXIT_SUCCESS;
+    printf("\nlines %lu of %lu, branches %lu of %lu; %lu lines without a test or a reason in %s\n", (unsigned long)all.run,
+           (unsigned long)all.code, (unsigned long)all.taken, (unsigned long)all.branches, (unsigned long)all.open, argv[2]);
+    return all.open ? EXIT_FAILURE : EXIT_SUCCESS;
 }
