@@ -2236,7 +2236,7 @@ RN_API rn_status rn_agent_begin(rn_agent *a, const rn_real *theta, double eta) {
         memset(a->d, 0, bytes);
         memcpy(a->before, theta, bytes);
     }
-    hessian = rni_agent_move(a) && a->has_d && !a->method.no_hessian && eta < 1;
+    hessian = rni_agent_move(a) && !a->method.no_hessian && eta < 1; /* the first round moves nowhere */
     a->eta = eta;
     a->episode = 0;
     a->episodes = a->method.batch * (hessian ? 2 : 1);

@@ -247,6 +247,7 @@ TEST sizes_that_do_not_fit(void) {
     X(d.env.act_high = (double)INFINITY,                RN_ERR_DESC)   \
     X(d.env.act_dim = d.policy.act_dim = (size_t)-1,    RN_ERR_SIZE)   \
     X(d.env.obs_dim = d.policy.obs_dim = (size_t)-1,    RN_ERR_SIZE)   \
+    X(d.policy.dim = (size_t)-1,                        RN_ERR_SIZE)   \
     X(d.method.clip = (double)INFINITY,                 RN_ERR_DESC)   \
     X(d.method.clip = -1,                               RN_ERR_DESC)   \
     X(d.method.ridge = (double)INFINITY,                RN_ERR_DESC)   \
