@@ -97,7 +97,7 @@ NO_VALGRIND = test_estimator test_math
 valgrind:  ## the float tests under valgrind
 	@if command -v valgrind >/dev/null; then \
 	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
-	    $(MAKE) test BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
+	    $(MAKE) test DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
 	else echo "skipped: valgrind is not installed"; fi
 
 portability:  ## compilers, languages, machines, systems: one table, the same bits; QUICK=1 is short, ONLY=text picks rows
@@ -140,8 +140,8 @@ GCOV = gcov
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic -Dalways_inline=unused
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
 	@rm -rf $(BUILD)/coverage
-	@$(MAKE) test BUILD=$(BUILD)/coverage CC=gcc CFLAGS="$(COVERAGE)"
-	@$(MAKE) test BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH -DRN_NO_DISPATCH" VARIANTS=float
+	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage CC=gcc CFLAGS="$(COVERAGE)"
+	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH -DRN_NO_DISPATCH" VARIANTS=float
 	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
 	    > $(BUILD)/coverage/all.gcov
 	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt aggregators.h resnharpg.h
