@@ -3,7 +3,7 @@
    same actions for both, from the same start. Exits with 1 if a difference is above its bound.
 
    In rare states MuJoCo's answer hangs on the last bit of what it is given: two capsules whose middle lines cross are
-   pushed along the rounding error of a zero, and some heaps of contacts amplify rounding a thousandfold. A difference
+   pushed along the rounding error of a zero, and some states amplify rounding a thousandfold. A difference
    above its bound is excused if MuJoCo differs from itself by as much when the state moves in its last bits, and only
    then. Excused states are counted; more than 1 in 500 are a miss.
 
