@@ -569,6 +569,53 @@ TEST least_cost(void) {
     ASSERT(searched > 20); /* the line search is used, if rarely */
     PASS();
 }
+/* capsules touch if their segments are near, but not if these cross: then no way out is the nearest */
+static double left_of(const planar_segment *s, double x, double z) {
+    return (s->bx - s->ax) * (z - s->az) - (s->bz - s->az) * (x - s->ax);
+}
+static int crosses(const planar_segment *a, const planar_segment *b) {
+    return left_of(a, b->ax, b->az) * left_of(a, b->bx, b->bz) < 0 &&
+           left_of(b, a->ax, a->az) * left_of(b, a->bx, a->bz) < 0;
+}
+static double distance_to(const planar_segment *s, double x, double z) {
+    const double ux = s->bx - s->ax, uz = s->bz - s->az;
+    const double along = ((x - s->ax) * ux + (z - s->az) * uz) / (ux * ux + uz * uz), t = fmin(fmax(along, 0), 1);
+    return hypot(x - s->ax - t * ux, z - s->az - t * uz);
+}
+static double distance_between(const planar_segment *a, const planar_segment *b) { /* an end is nearest */
+    return fmin(fmin(distance_to(a, b->ax, b->az), distance_to(a, b->bx, b->bz)),
+                fmin(distance_to(b, a->ax, a->az), distance_to(b, a->bx, a->bz)));
+}
+static greatest_test_res check_pairs(const planar_model *m, void (*accelerate)(int, const double *, const double *,
+                                     const double *, planar_work *), rng *r) {
+    int touched = 0, crossed = 0;
+    for (int run = 0; run < 5000; run++) {
+        double q[N], v[N], ctrl[N];
+        planar_segment s[PLANAR_CAPSULES];
+        planar_work k;
+        int touches = 0;
+        random_state(m, r, 1, q, v);
+        random_control(m, r, ctrl);
+        planar_guess(&k);
+        accelerate(0, q, v, ctrl, &k);
+        planar_segments(m, q, s);
+        for (int i = 0; i < m->pairs; i++) {
+            const planar_segment *a = &s[m->pair[i][0]], *b = &s[m->pair[i][1]];
+            crossed += crosses(a, b);
+            touches += !crosses(a, b) && distance_between(a, b) < a->radius + b->radius + m->contact.margin;
+        }
+        ASSERT_EQ(touches, k.touches);
+        touched += touches;
+    }
+    ASSERT(touched > 20 && crossed > 20);
+    PASS();
+}
+TEST touching_pairs(void) {
+    rng r = rng_make(5);
+    CHECK_CALL(check_pairs(&hopper_model, tasks[1].accelerate, &r));
+    CHECK_CALL(check_pairs(&contraption_model, contraption_accelerate, &r));
+    PASS();
+}
 SUITE(mechanics) {
     RUN_TEST(energy_and_momentum);
     RUN_TEST(energy_over_a_flight);
@@ -577,6 +624,7 @@ SUITE(mechanics) {
     RUN_TEST(resting_contact);
     RUN_TEST(they_come_to_rest);
     RUN_TEST(least_cost);
+    RUN_TEST(touching_pairs);
 }
 
 /* ---- the tables: masses from the capsules, weights from the mass matrix */

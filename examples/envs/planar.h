@@ -19,7 +19,8 @@
    is Newton's method, and it ends. Its first guess is what pushed a moment ago, so that one round is the rule.
 
    The same bits from every compiler and instruction set: own sin and cos, sums in a fixed order, no fused multiply-add.
-   Where it is not MuJoCo: capsules that touch while exactly parallel make one contact, not two. */
+   Where it is not MuJoCo: capsules that touch while exactly parallel make one contact, not two; those whose segments cross
+   at a small angle do not push, where MuJoCo pushes along a rounding error. */
 #ifndef PLANAR_H
 #define PLANAR_H
 #include "../../resnharpg.h"
@@ -339,19 +340,23 @@ PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int w
     const double aa = ux1 * ux1 + uz1 * uz1, bb = ux2 * ux2 + uz2 * uz2, ab = ux1 * ux2 + uz1 * uz2;
     const double ga = gx * ux1 + gz * uz1, gb = gx * ux2 + gz * uz2, det = aa * bb - ab * ab;
     const double reach = cap1->radius + cap2->radius + soft->margin, size = aa + bb + 2 * (aa > bb ? aa : bb);
-    double s1, s2, px, pz, far2, far, depth, d, b, speed;
+    const int parallel = det < 1e-15 * aa * bb;
+    double line, s1, s2, px, pz, far2, far, depth, d, b, speed;
     planar_touch *t;
     if (gx * gx + gz * gz > 2 * (size + reach * reach)) return; /* (|u1| + |u2| + reach)^2 is less */
-    s1 = det < 1e-15 * aa * bb ? 0 : planar_unit((ga * bb - gb * ab) / det);
+    line = parallel ? 0 : (ga * bb - gb * ab) / det; /* where the lines meet */
+    s1 = planar_unit(line);
     s2 = (s1 * ab - gb) / bb;
     if (s2 > 1 || s2 < -1) {
         s2 = planar_unit(s2);
         s1 = planar_unit((ga + s2 * ab) / aa);
+    } else if (!parallel && line > -1 && line < 1) {
+        return; /* segments that cross push nowhere */
     }
     px = gx + s2 * ux2 - s1 * ux1;
     pz = gz + s2 * uz2 - s1 * uz1;
     far2 = px * px + pz * pz;
-    if (!(far2 < reach * reach && far2 >= 1e-30)) return; /* segments that cross push nowhere */
+    if (!(far2 < reach * reach && far2 >= 1e-30)) return; /* nor does an end on the other segment */
     far = planar_root(far2);
     depth = reach - far;
     if (!(depth > 0)) return;

@@ -2,12 +2,18 @@
    control step of each from the same state, the worst difference of any position and speed. Then the environments: the
    same actions for both, from the same start. Exits with 1 if a difference is above its bound.
 
+   In rare states MuJoCo's answer hangs on the last bit of what it is given: two capsules whose middle lines cross are
+   pushed along the rounding error of a zero, and some states amplify rounding a thousandfold. A difference
+   above its bound is excused if MuJoCo differs from itself by as much when the state moves in its last bits, and only
+   then. Excused states are counted; more than 1 in 500 are a miss.
+
    Build and run: make mujoco          usage: compare [states] [seed]          (4000, 1) */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "mujoco_env.h"
 #include "tests/planar_models.h"
+#include <float.h>
 #include <math.h>
 
 static const double PHYSICS_BOUND = 1e-12, CONTROL_BOUND = 1e-11;
@@ -26,66 +32,81 @@ typedef struct world {
     planar_engine      *physics;
     int                 v2;
     mujoco              engine;
-    double              q[PLANAR_JOINTS], v[PLANAR_JOINTS], ctrl[PLANAR_JOINTS];
+    double              state[2 * PLANAR_JOINTS], ctrl[PLANAR_JOINTS]; /* positions, then speeds */
     int                 left; /* steps before it is thrown again */
 } world;
+
+/* positions and speeds some physics steps later */
+static void ours(const world *w, int steps, double *to, planar_work *k) {
+    const int n = w->model->joints;
+    memcpy(to, w->state, sizeof w->state);
+    planar_guess(k);
+    for (int i = 0; i < steps; i++) w->physics(w->v2, to, to + n, w->ctrl, k);
+}
+static void theirs(world *w, const double *from, int steps, double *to) {
+    const int n = w->model->joints;
+    mujoco_set(&w->engine, from, from + n);
+    mujoco_steps(&w->engine, steps, w->ctrl, to, to + n);
+}
 
 static void random_control(world *w, const agg_rng *rng) {
     for (int i = 0; i < w->engine.model->nu; i++) w->ctrl[i] = between(rng, -1.2, 1.2) * w->model->ctrl;
 }
 static void throw_again(world *w, const agg_rng *rng) {
+    double *q = w->state, *v = q + w->model->joints;
     const double speed = rn_uniform(rng) < 0.5 ? 0.1 : 5;
     for (int i = 0; i < w->model->joints; i++) {
         const planar_joint *j = &w->model->joint[i];
         const double past = 0.05 * (j->high - j->low), reach = j->kind == PLANAR_HINGE ? 3 : 0.5;
-        w->q[i] = j->low < j->high ? between(rng, j->low - past, j->high + past) : j->start + between(rng, -reach, reach);
-        w->v[i] = between(rng, -speed, speed);
+        q[i] = j->low < j->high ? between(rng, j->low - past, j->high + past) : j->start + between(rng, -reach, reach);
+        v[i] = between(rng, -speed, speed);
     }
     w->left = (int)rn_below(rng, 100);
 }
 static void next_state(world *w, const agg_rng *rng) {
     if (w->left-- == 0) throw_again(w, rng);
     random_control(w, rng);
-    mujoco_set(&w->engine, w->q, w->v);
-    mujoco_steps(&w->engine, 1 + (int)rn_below(rng, (size_t)w->model->frame_skip), w->ctrl, w->q, w->v);
+    theirs(w, w->state, 1 + (int)rn_below(rng, (size_t)w->model->frame_skip), w->state);
     random_control(w, rng);
 }
 
-/* capsules whose middle lines cross: MuJoCo then pushes along the rounding error of a zero, which nobody can match */
-static int crossing(const mujoco *e) {
-    for (int i = 0; i < e->data->ncon; i++) {
-        const mjContact *c = &e->data->contact[i];
-        const double *size = e->model->geom_size;
-        if (c->geom1 > 0 && c->dist + size[3 * c->geom1] + size[3 * c->geom2] < 1e-9) return 1;
+/* how far apart MuJoCo's own answers, `answer` among them, are when every number of the state moves in its last two bits */
+static double own_spread(world *w, int steps, const double *answer) {
+    enum { TIMES = 100 };
+    const int n = 2 * w->model->joints;
+    rn_random source = rn_random_make(1, 3);
+    const agg_rng rng = rn_random_rng(&source);
+    double from[2 * PLANAR_JOINTS], to[2 * PLANAR_JOINTS], low[2 * PLANAR_JOINTS], high[2 * PLANAR_JOINTS], most = 0;
+    for (int i = 0; i < n; i++) low[i] = high[i] = answer[i];
+    for (int time = 0; time < TIMES; time++) {
+        for (int i = 0; i < n; i++) from[i] = w->state[i] + w->state[i] * between(&rng, -2, 2) * DBL_EPSILON;
+        theirs(w, from, steps, to);
+        for (int i = 0; i < n; i++) {
+            low[i] = fmin(low[i], to[i]);
+            high[i] = fmax(high[i], to[i]);
+        }
     }
-    return 0;
+    for (int i = 0; i < n; i++) most = fmax(most, (high[i] - low[i]) / fmax(1, fabs(answer[i])));
+    return most;
 }
 
-typedef struct tally { double physics, control; int ground, pairs, stops, free, crossing; } tally;
+typedef struct tally { double physics, control; int ground, pairs, stops, free, excused; } tally;
 
-static double compare_steps(world *w, int steps, planar_work *k, int *crossed) {
-    const int n = w->model->joints;
-    double q[PLANAR_JOINTS], v[PLANAR_JOINTS], mq[PLANAR_JOINTS], mv[PLANAR_JOINTS];
-    memcpy(q, w->q, sizeof q);
-    memcpy(v, w->v, sizeof v);
-    planar_guess(k);
-    mujoco_set(&w->engine, w->q, w->v);
-    for (int i = 0; i < steps; i++) {
-        w->physics(w->v2, q, v, w->ctrl, k);
-        mujoco_steps(&w->engine, 1, w->ctrl, mq, mv);
-        *crossed |= crossing(&w->engine);
-    }
-    return worse(difference(q, mq, n), difference(v, mv, n));
+/* 0: excused */
+static int compare_steps(world *w, int steps, double bound, double *most, planar_work *k) {
+    double a[2 * PLANAR_JOINTS], b[2 * PLANAR_JOINTS], apart;
+    ours(w, steps, a, k);
+    theirs(w, w->state, steps, b);
+    apart = difference(a, b, 2 * w->model->joints);
+    if (apart > bound && apart <= own_spread(w, steps, b)) return 0;
+    *most = worse(*most, apart);
+    return 1;
 }
 static void compare_state(world *w, tally *t) {
     planar_work k;
-    int crossed = 0;
-    const double control = compare_steps(w, w->model->frame_skip, &k, &crossed);
-    const double one = compare_steps(w, 1, &k, &crossed);
-    t->crossing += crossed;
-    if (crossed) return;
-    t->control = worse(t->control, control);
-    t->physics = worse(t->physics, one);
+    const int control = compare_steps(w, w->model->frame_skip, CONTROL_BOUND, &t->control, &k);
+    const int physics = compare_steps(w, 1, PHYSICS_BOUND, &t->physics, &k);
+    t->excused += !(control && physics);
     t->ground += k.contacts;
     t->pairs += k.touches;
     t->stops += k.stops;
@@ -106,14 +127,15 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
         printf("%s: %s\n", m->name, why);
         return 0;
     }
+    w.engine.model->opt.tolerance = 1e-30; /* the solver ends at the minimum; by default it may end 4e-11 before */
     for (int i = 0; i < states; i++) {
         next_state(&w, &rng);
         compare_state(&w, &t);
     }
     mujoco_close(&w.engine);
-    fine = t.physics <= PHYSICS_BOUND && t.control <= CONTROL_BOUND;
-    printf("%-24s %-3s %8.1e %8.1e %8d %6d %6d %6d %8d  %s\n", m->name, v2 ? "v2" : "", t.physics, t.control, t.ground,
-           t.pairs, t.stops, t.free, t.crossing, fine ? "holds" : "MISSED");
+    fine = t.physics <= PHYSICS_BOUND && t.control <= CONTROL_BOUND && 500 * t.excused <= states;
+    printf("%-24s %-3s %8.1e %8.1e %8d %6d %6d %6d %7d  %s\n", m->name, v2 ? "v2" : "", t.physics, t.control, t.ground,
+           t.pairs, t.stops, t.free, t.excused, fine ? "holds" : "MISSED");
     return fine;
 }
 
@@ -168,7 +190,7 @@ int main(int argc, char **argv) {
     int fine = 1;
     printf("MuJoCo %s beside planar.h: %d states of each model; worst difference, |x - y| / max(1, |y|)\n",
            mj_versionString(), states);
-    printf("model                   masses physics  control   ground  pairs  stops   free crossing  (bounds %.0e, %.0e)\n",
+    printf("model                   masses physics  control   ground  pairs  stops   free excused  (bounds %.0e, %.0e)\n",
            PHYSICS_BOUND, CONTROL_BOUND);
     for (int v2 = 0; v2 < 2; v2++) {
         fine &= compare_model(&inverted_pendulum_model, inverted_pendulum_physics, v2, states, seed);
