@@ -1895,7 +1895,7 @@ static double aggi_gm_sum(const double *d, size_t n) {
 static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
     const size_t n = c->n;
     double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n, best = c->report.gap, by = 1;
-    const double most = aggi_gm_sum(d, n) * (1 + 1e-9);
+    const double most = aggi_gm_sum(d, n) * (1 + 1e-15 * (double)n);
     size_t t;
     int    status = AGG_OK;
     memcpy(best_w, c->weight, n * sizeof *best_w);
@@ -1960,7 +1960,7 @@ static void aggi_gm_shares(aggi_ctx *c) {
 }
 
 static int aggi_gm(aggi_ctx *c) {
-    const double goal = aggi_gap(c->desc);
+    const double goal = aggi_gap_sought(c->desc); /* with rows far away, what goes beyond it loses the near ones */
     double unit;
     int    status;
     c->exact = 0;
@@ -1972,7 +1972,7 @@ static int aggi_gm(aggi_ctx *c) {
     if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
     c->exact = 0;
     if (status == AGG_OK && c->report.weight) aggi_gm_shares(c);
-    return status != AGG_OK ? status : c->report.gap <= goal ? AGG_OK : AGG_INEXACT;
+    return status != AGG_OK ? status : c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
 }
 
 static int aggi_mean(aggi_ctx *c) {

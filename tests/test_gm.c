@@ -358,6 +358,23 @@ TEST unreachable_gap_among_giants(void) {
     report_free(&rep);
     PASS();
 }
+#ifdef AGG_DOUBLE
+/* a majority coincides; next to a giant of 1e281 one of 1e101 is nothing, but not to the others */
+TEST giants_of_two_sizes(void) {
+    rows x = rows_new(6, 3);
+    agg_desc d = agg_make_desc(AGG_GM, 6, 3, 1);
+    agg_real out[3];
+    d.gap = 1e-300;
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = 0; k < 3; k++) rows_at(&x, i)[k] = 1.0402615048118606 + 0.6 * (double)k;
+    rows_at(&x, 4)[0] = 2.449721449922389e+101;
+    rows_at(&x, 5)[1] = 9.4693193486235181e+281;
+    ASSERT(wrote(run(&d, x.row, out, NULL)));
+    ASSERT_MEM_EQ(x.row[0], out, sizeof out);
+    rows_free(&x);
+    PASS();
+}
+#endif
 TEST unreachable_gap(void) {
     rng r = rng_make(800);
     rows x = rows_new(9, 6);
@@ -402,6 +419,9 @@ SUITE(geometric_median) {
     RUN_TEST(other_gaps);
     RUN_TEST(unreachable_gap);
     RUN_TEST(unreachable_gap_among_giants);
+#ifdef AGG_DOUBLE
+    RUN_TEST(giants_of_two_sizes);
+#endif
 }
 
 GREATEST_MAIN_DEFS();
