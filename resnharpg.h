@@ -554,6 +554,8 @@ static rni_arena rni_arena_make(void *memory, size_t size) { /* the first aligne
     a.bad = 0;
     return a;
 }
+#define RNI_MOST(type)  ((type)-1 / 4)
+#define RNI_UP(x, type) ((x) += (x) < RNI_MOST(type)) /* counters stay in the range that a saved state may have */
 static int rni_product_fits(size_t a, size_t b) { return !a || b <= (size_t)-1 / 64 / a; }
 static int rni_finite(double x) { return x - x == 0; }
 static int rni_all_finite(const rn_real *x, size_t n) { /* 0*x is NaN for NaN and Inf, and NaN survives sums */
@@ -2190,7 +2192,7 @@ static rn_status rni_agent_end_episode(rn_agent *a) { /* g += g(tau, theta), or 
         if (rni_finite(a->sum_return + sum)) a->sum_return += sum; /* giants are not counted */
         a->sum_length += (double)a->t;
     }
-    a->stats.episodes++;
+    RNI_UP(a->stats.episodes, uint64_t);
     a->episode++;
     return RN_OK;
 }
@@ -2209,7 +2211,7 @@ static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
     a->has_d = 1;
-    a->stats.rounds++;
+    RNI_UP(a->stats.rounds, uint64_t);
     a->stats.mean_return = a->sum_return / (double)a->method.batch;
     a->stats.mean_length = a->sum_length / (double)a->method.batch;
     return RN_OK;
@@ -2261,7 +2263,7 @@ static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
         if (s != RN_OK) return s;
         if (a->flip_reward) a->reward[t] = -a->reward[t];
         ++*used;
-        a->stats.steps++;
+        RNI_UP(a->stats.steps, uint64_t);
         a->t = t + 1;
         if (!running || a->t == a->method.horizon) return rni_agent_end_episode(a);
     }
@@ -2542,7 +2544,7 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     if (rni_is_adam(s->desc.step)) rni_adam_move(s, unit);
     memcpy(s->d, s->new_d, s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
     memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
-    s->t++;
+    RNI_UP(s->t, size_t);
     return RN_OK;
 }
 RN_API rn_status rn_server_step(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
@@ -2553,7 +2555,7 @@ RN_API rn_status rn_server_step(rn_server *s, const rn_real *const *rows, rn_pro
     if (progress) *progress = p;
     return p.status;
 }
-RN_API void rn_server_skip(rn_server *s) { if (s) s->t++; }
+RN_API void rn_server_skip(rn_server *s) { if (s) RNI_UP(s->t, size_t); }
 
 /* ---- 10. trainer */
 struct rn_trainer {
@@ -2805,7 +2807,7 @@ static rn_status rni_trainer_end(rn_trainer *t) {
     if (s != RN_OK) rn_server_skip(t->server);
     rni_trainer_figures(t, &t->progress);
     t->busy = 0;
-    t->rounds++;
+    RNI_UP(t->rounds, size_t);
     if (t->desc.progress) t->desc.progress(t->desc.progress_self, &t->progress);
     return s;
 }
@@ -2879,7 +2881,7 @@ static int rni_io_flag(rni_io *io, int *x) {
     return y;
 }
 static void rni_io_count(rni_io *io, uint64_t *x) {
-    const uint64_t y = rni_io_u64(io, *x, 0, (uint64_t)-1 / 4);
+    const uint64_t y = rni_io_u64(io, *x, 0, RNI_MOST(uint64_t));
     if (io->mode == RNI_READ) *x = y;
 }
 static double rni_io_number(rni_io *io, double *x) { /* finite numbers only; gives what is in the stream */
@@ -3033,7 +3035,7 @@ static void rni_agent_wake(rn_agent *a) { /* what is not saved because it follow
 }
 static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_random(io, &s->random);
-    (void)rni_io_size(io, &s->t, 1, (size_t)-1 / 4);
+    (void)rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
     rni_io_share(io, &s->power1);
     rni_io_share(io, &s->power2);
     rni_io_real(io, s->theta, s->desc.dim);
@@ -3046,7 +3048,7 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i;
     int busy;
     rni_io_random(io, &t->random);
-    (void)rni_io_size(io, &t->rounds, 0, (size_t)-1 / 4);
+    (void)rni_io_size(io, &t->rounds, 0, RNI_MOST(size_t));
     busy = rni_io_flag(io, &t->busy);
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {

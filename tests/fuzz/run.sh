@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs every fuzzer, as float and as double, on its seeds and on what earlier runs found: a line for each, then the sum.
+# SEED=1 in the environment: the same inputs in the same order each time, for checks that must not depend on luck.
 # usage: tests/fuzz/run.sh DIR SECONDS "VARIANT.." "NAME.."     (called by `make fuzz`)
 set -u
 dir=$1 seconds=$2 variants=$3 names=$4
@@ -9,7 +10,7 @@ run_fuzzer() { # NAME VARIANT
     corpus=$dir/corpus/$1-$2
     log=$dir/$2/$1.log
     mkdir -p "$corpus"
-    if ! "$dir/$2/$1" "-max_total_time=$seconds" -timeout=10 -max_len=600 -print_final_stats=1 \
+    if ! "$dir/$2/$1" "-max_total_time=$seconds" "-seed=${SEED:-0}" -timeout=10 -max_len=600 -print_final_stats=1 \
         "-artifact_prefix=$dir/$2-$1-" "$corpus" "tests/fuzz/seeds/$1" >"$log" 2>&1; then
         grep -v '^#' "$log" | head -n 60
         echo "FAILED: fuzz/$1.c as $2; the input is the file named above"
