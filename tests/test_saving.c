@@ -232,6 +232,32 @@ TEST planted_nan_is_refused(int kind) {
 }
 /* Any bytes with a right CRC: refused and nothing changed, or taken: then theta is finite, the state can be saved and
    loaded again, and the run goes on without hanging or crashing. */
+TEST counters_at_their_end(int kind) { /* a state that was taken can be saved a round later, and taken again */
+    size_t taken = 0;
+    bytes b;
+    victim_open(kind);
+    b = saved(v.t);
+    for (size_t at = 0; at + 16 < b.size; at += 4) {
+        bytes f = saved(v.t);
+        memcpy(f.at, b.at, b.size);
+        for (size_t i = 0; i < 8; i++) f.at[at + i] = i < 7 ? 0xff : 0x3f;
+        reseal(f);
+        if (rn_trainer_load(v.t, f.at, f.size) == RN_OK) {
+            bytes later;
+            taken++;
+            (void)rn_trainer_round(v.t);
+            later = saved(v.t);
+            ASSERT_EQ(RN_OK, rn_trainer_load(v.t, later.at, later.size));
+            free(later.at);
+        }
+        free(f.at);
+        ASSERT_EQ(RN_OK, rn_trainer_load(v.t, b.at, b.size));
+    }
+    ASSERT(taken > 5);
+    free(b.at);
+    ASSERT(victim_close(kind));
+    PASS();
+}
 TEST forged_states_do_no_harm(int kind) {
     rng r = rng_make(31 + (uint64_t)kind);
     static const uint64_t evil[] = { 0, 1, 2, 3, 5, 6, 0x7fffffffu, 0xffffffffu, UINT64_C(0x7fffffffffffffff),
@@ -455,6 +481,7 @@ SUITE(damage) {
         if (kind == PLAIN || kind == TIME || kind == ADAM) RUN_TESTp(damage_is_noticed, kind);
         RUN_TESTp(planted_nan_is_refused, kind);
         RUN_TESTp(forged_states_do_no_harm, kind);
+        RUN_TESTp(counters_at_their_end, kind);
     }
     RUN_TEST(impossible_numbers_are_refused);
     RUN_TEST(tasks_may_refuse);
