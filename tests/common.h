@@ -249,4 +249,17 @@ static inline int same_numbers(const agg_real *a, const agg_real *b, size_t dim)
 }
 static inline char *why(void) { static char message[512]; return message; } /* of a failing test */
 #define WHY(...) (snprintf(why(), 512, __VA_ARGS__), why())
+/* ---- reference files: the numbers of a line, at most so many; 0: a comment or the names ---- */
+static inline int numbers(const char *line, double *x, int most) {
+    int   n = 0;
+    char *end;
+    while (n < most) {
+        x[n] = strtod(line, &end);
+        if (end == line) return 0;
+        n++;
+        if (*end != ',') break;
+        line = end + 1;
+    }
+    return n;
+}
 #endif /* TESTS_COMMON_H */

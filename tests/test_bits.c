@@ -125,8 +125,10 @@ TEST moves(int body) {
     ASSERT(e.state_size <= sizeof bytes && e.obs_dim <= 32 && e.act_dim <= 8);
     for (int t = 0; t < 100 * ROUNDS; t++) {
         if (r != RN_RUNNING) e.reset(e.self, &rng, obs);
-        for (size_t k = 0; k < e.act_dim; k++)
-            act[k] = e.actions ? (rn_real)(t / 5 % 2) : (rn_real)((t / 5 + (int)k) * (t / 5 + 3 * (int)k) / 7 % 13 - 6) * (rn_real)0.1875;
+        for (int k = 0; k < (int)e.act_dim; k++) {
+            const int push = (t / 5 + k) * (t / 5 + 3 * k) / 7 % 13 - 6; /* exact in both precisions */
+            act[k] = e.actions ? (rn_real)(t / 5 % 2) : (rn_real)(push * 0.1875);
+        }
         r = e.step(e.self, act, &rng, obs, &reward);
         e.save(e.self, bytes);
         for (size_t k = 0; k < e.state_size; k++) h = (h ^ bytes[k]) * 0x100000001b3u;

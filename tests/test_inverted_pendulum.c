@@ -51,18 +51,6 @@ static inverted_pendulum random_state(rng *r, double x, double angle, double spe
     p.v = between(r, -speed, speed); p.spin = between(r, -2 * speed, 2 * speed); p.v2 = 0;
     return p;
 }
-static size_t numbers(const char *line, double *x) { /* of a line of a file; 0: a comment or the names */
-    size_t n = 0;
-    char  *end;
-    while (n < MAX_FIELDS) {
-        x[n] = strtod(line, &end);
-        if (end == line) return 0;
-        n++;
-        if (*end != ',') break;
-        line = end + 1;
-    }
-    return n;
-}
 
 /* ---- MuJoCo 2.2.2. One row: ctrl, state, acceleration, state after a physics step, after a control step, reward,
    terminated. Clamped control; free; cart, pole, both at a stop; running and ended. */
@@ -122,7 +110,7 @@ static greatest_test_res check_rows(FILE *f) { /* row, the columns of above, thr
     double x[MAX_FIELDS];
     size_t count = 0;
     while (fgets(line, LINE, f)) {
-        if (numbers(line, x) != ROW + 4) continue;
+        if (numbers(line, x, MAX_FIELDS) != ROW + 4) continue;
         CHECK_CALL(check_row(x + 1));
         count++;
     }
@@ -153,7 +141,7 @@ static greatest_test_res check_trajectory(FILE *f, const double *allowed) {
     size_t t = 0, m = 0;
     inverted_pendulum free_run = {0, 0, 0, 0, 0}, row_run = {0, 0, 0, 0, 0};
     while (fgets(line, LINE, f)) {
-        if (numbers(line, x) != 11) continue;
+        if (numbers(line, x, MAX_FIELDS) != 11) continue;
         if (t == 0) {
             free_run = state_of(x + 2);
         } else {

@@ -121,18 +121,6 @@ static void random_state(const planar_model *m, rng *r, double speed, double *q,
 static void random_control(const planar_model *m, rng *r, double *ctrl) {
     for (int i = 0; i < motors(m); i++) ctrl[i] = between(r, -1.2 * m->ctrl, 1.2 * m->ctrl);
 }
-static int numbers(const char *line, double *x) { /* of a line of a file; 0: a comment or the names */
-    int   n = 0;
-    char *end;
-    while (n < MAX_FIELDS) {
-        x[n] = strtod(line, &end);
-        if (end == line) return 0;
-        n++;
-        if (*end != ',') break;
-        line = end + 1;
-    }
-    return n;
-}
 
 /* ---- MuJoCo 2.2.2. x: controls, state, state after a physics step, after a control step, reward, terminated */
 static greatest_test_res check_row(const task *t, const double *ctrl, const double *start, const double *sub,
@@ -172,7 +160,7 @@ static greatest_test_res check_rows(const task *t, FILE *f) { /* also: row numbe
     while (fgets(line, LINE, f)) {
         const double *ctrl = x + 1, *start = ctrl + m, *a = start + 2 * n, *counts = a + 5 * n + 2;
         planar_work k;
-        if (numbers(line, x) != 1 + m + 7 * n + 5) continue;
+        if (numbers(line, x, MAX_FIELDS) != 1 + m + 7 * n + 5) continue;
         CHECK_CALL(check_row(t, ctrl, start, a + n, a + 3 * n));
         planar_guess(&k);
         t->accelerate(0, start, start + n, ctrl, &k);
@@ -207,7 +195,7 @@ static greatest_test_res check_trajectory(const task *t, FILE *f, const double *
     int    step = 0, at = 0;
     while (fgets(line, LINE, f)) {
         const double *ctrl = x + 1, *state = ctrl + m, *end = state + 2 * n, *tip = end + 5;
-        if (numbers(line, x) != 1 + m + 2 * n + 5 + 5 * poles) continue;
+        if (numbers(line, x, MAX_FIELDS) != 1 + m + 2 * n + 5 + 5 * poles) continue;
         if (step == 0) {
             memcpy(freeq, state, sizeof q[0] * (size_t)n);
             memcpy(freev, state + n, sizeof v[0] * (size_t)n);

@@ -27,8 +27,9 @@ static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
    - discount: as low as the task allows, for less noise. Legs that fall too early need a long view.
    - log-std stays at its start or above: wide to find a gait, narrow to balance.
    - batch: episodes per estimate. clip: of the Hessian term, which is the noisiest part of the estimate.
-   - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is watched: of some eighty
-     recipes with 250 steps all end by leaning forward too far soon after. FAR_WALKER is watched as long as the exam is. */
+   - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is watched: of some sixty
+     recipes with 250 steps single runs end near 1000, none of the recipes has more than 600 on average; most runs lean
+     forward and fall soon after. FAR_WALKER is watched as long as the exam is. */
 typedef struct recipe_row {
     size_t hidden[2], batch, horizon;
     double discount, log_std, eta, clip, gamma;

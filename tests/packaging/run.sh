@@ -10,7 +10,8 @@ warn="$WARN -Werror"
 rm -rf "$build"
 mkdir -p "$build"
 
-say() { printf '  %-60s ' "$1"; }
+checks=0
+say() { checks=$((checks + 1)); printf '  %-60s ' "$1"; }
 ok() { echo "ok ${1:-}"; }
 
 say "make install DESTDIR= PREFIX="
@@ -62,3 +63,4 @@ say "make uninstall"
 make uninstall DESTDIR="$top/$build/stage" PREFIX=/opt/rn
 [ "$(find "$build/stage" -type f | wc -l)" -eq 0 ]
 ok
+echo "$checks passed"
