@@ -6,22 +6,22 @@
        #include "aggregators.h"
 
    QUICK START (every example in this comment is compiled and run by `make test`)
-       float a[] = {1,1}, b[] = {1,2}, c[] = {2,1}, d[] = {2,2}, liar[] = {900,-900};
-       const float *rows[] = { a, b, c, d, liar };            // the mean would be 181.2 -178.8
+       float a[] = {1,1}, b[] = {1,2}, c[] = {2,1}, d[] = {2,2}, adversary[] = {900,-900};
+       const float *rows[] = { a, b, c, d, adversary };            // the mean would be 181.2 -178.8
        float out[2];
        char scratch[8192];                                    // agg_scratch_size() tells how much is needed
-       agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);       // rule, rows, numbers per row, liars to survive
+       agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);       // rule, rows, numbers per row, adversaries to survive
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
-   CONTENTS     options, the guarantee, rules, pre-steps, attacks, security, memory, threads, determinism,
+   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, memory, threads, determinism,
                 errors, API, code, changelog, licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage), AGG_ASSERT(x),
                 AGG_DOUBLE (double for float; the same in every file, a mix fails to link),
                 AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way)
 
    THE GUARANTEE
-   n agents each send a row of dim numbers; at most f < n/2 of them lie, and may send anything. A rule F is
+   n agents each send a row of dim numbers; at most f < n/2 of them are Byzantine and may send anything. A rule F is
    (f,lambda)-resilient if for EVERY set G of n-f rows, and so for the honest ones, whichever they are,
        ||F(x) - mean_G||  <=  lambda * max over i,j in G of ||x_i - x_j||          (Farhadkhani et al. 2022)
    agg_lambda() gives lambda, agg_resilience() measures the left side over the right for rows at hand. Below,
@@ -47,13 +47,13 @@
             then n^2 per iteration. Solved until a dual bound PROVES the value within desc.gap (1e-6) of the least; the
             report has the gap proven, before out is rounded to agg_real; AGG_INEXACT if it is larger. Chen et al. 2017.
             Rows farther off than 2^24 times the radius of the smallest ball of a majority are first pulled in to that.
-   MEAN     not resilient: one liar moves it anywhere. lambda = 0 for f = 0, else infinite. Cost n dim. The baseline.
+   MEAN     not resilient: one adversary moves it anywhere. lambda = 0 for f = 0, else infinite. Cost n dim. The baseline.
    BULYAN   pick n-2f rows by repeated Krum, then per coordinate the mean of the n-4f values closest to their median.
             Needs n >= 4f+3. Cost n^2 dim + n^3. El Mhamdi et al. 2018. Not for: f near n/4, it throws most rows away.
    CCLIP    centred clipping: v += mean_i (x_i - v) min(1, tau/||x_i - v||), desc.iterations times (3), from desc.start
             (coordinate-wise median if NULL; pass the last aggregate if you have it), tau = desc.tau (the median of
             ||x_i - start|| if 0). Cost n dim per iteration. Karimireddy et al. 2021. Not for: a start you do not trust.
-   CGE      mean of the n-f rows of least norm. Cost n dim. Gupta et al. 2021. Not for: liars of small norm: it takes
+   CGE      mean of the n-f rows of least norm. Cost n dim. Gupta et al. 2021. Not for: adversaries of small norm: it takes
             them all. No lambda: its error grows with the norm of the honest rows, not with their diameter.
    MONNA    mean of the n-f rows nearest to row desc.pivot, itself included. Cost n dim. Farhadkhani et al. 2023.
             Not for: a server without a row of its own to trust.
@@ -63,14 +63,14 @@
    SMEA     mean of the (n-f)-subset whose covariance has the least top eigenvalue. Cost n^2 dim + a search, exponential
             in f, cut off by desc.budget (AGG_INEXACT, best set so far). Allouah et al. 2023. Not for: n over about 20.
 
-   PRE-STEPS  desc.pre: up to two, applied in order in front of any rule; each works on the rows the one before it made
+   PRE-AGGREGATIONS  desc.pre: up to two, applied in order in front of any rule; each works on the rows the one before it made
    AGG_PRE_NNM        every row becomes the mean of its n-f nearest rows, itself included. Allouah et al. 2023.
    AGG_PRE_BUCKETING  random groups of desc.bucket (2) rows become their means; f stays, so n/bucket must exceed 2f.
                       Needs desc.rng. Karimireddy et al. 2022.
    AGG_PRE_CLIP       rows longer than desc.clip are shortened to that norm.
    AGG_PRE_ARC        the floor(2f(n-f)/n) longest rows are shortened to the norm of the next longest. Allouah et al. 2025.
 
-   ATTACKS    agg_attack() makes the row a liar sends, for experiments; own = what it would have sent if honest
+   ATTACKS    agg_attack() makes the row an adversary sends, for experiments; own = what it would have sent if honest
    AGG_ATTACK_SIGN_FLIP -s own (s = 2.5)        AGG_ATTACK_NOISE  own + s (max own - min own) U[-1,1] per coordinate (s = 3)
    AGG_ATTACK_GAUSSIAN  own + s N(0,1) (s = 1)  AGG_ATTACK_IPM    -s honest mean (s = 0.5)
    AGG_ATTACK_ZERO      0                       AGG_ATTACK_MIMIC  a copy of honest row `target`
@@ -86,7 +86,7 @@
    holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of squares
    overflows or underflows its way into a wrong choice. For at most f hostile rows the inequality above holds, up to
    rounding.
-   Not promised: anything when more than f agents lie and their rows are finite. That f liars do nothing: they may move
+   Not promised: anything when more than f agents are Byzantine and their rows are finite. That f adversaries do nothing: they may move
    the answer by lambda diameters, every time, in a direction they choose. That n rows are n agents: one who sends
    under several names has several votes. That suspicion proves anything. Secrecy: time depends on the numbers, and
    scratch keeps some of them. Pointers and lengths are yours: C cannot check them.
@@ -139,7 +139,7 @@
 #endif
 #ifdef AGG_DOUBLE
   typedef double agg_real;
-  #define agg_scratch_size agg_scratch_size_f64 /* a mixed build fails to link instead of lying */
+  #define agg_scratch_size agg_scratch_size_f64 /* a mixed build fails to link instead of misreading rows */
   #define agg_aggregate    agg_aggregate_f64
   #define agg_attack       agg_attack_f64
   #define agg_resilience   agg_resilience_f64
@@ -214,7 +214,7 @@ typedef struct agg_jobs {               /* a job pool of the caller's; run == NU
 typedef struct agg_desc {    /* zero it or use agg_make_desc(); fields are only ever added at the end */
     size_t   n;              /* rows                              required */
     size_t   dim;            /* numbers per row                   required */
-    size_t   f;              /* liars to survive                  0 = trust everybody */
+    size_t   f;              /* adversaries to survive                  0 = trust everybody */
     agg_rule rule;           /*                                   0 = AGG_MDA */
     agg_pre  pre[2];         /* steps before the rule, in order   0 = none */
     int      classic_krum;   /* Krum, Multi-Krum, Bulyan          0 = n-f-1 neighbours, 1 = n-f-2 */
@@ -243,7 +243,7 @@ typedef struct agg_report {  /* zero it, point weight and suspicion at n numbers
 } agg_report;
 
 typedef struct agg_attack_desc {
-    size_t          n, f;     /* ALIE: all rows and liars, for its s       required there unless strength is given */
+    size_t          n, f;     /* ALIE: all rows and adversaries, for its s       required there unless strength is given */
     agg_attack_kind kind;
     double          strength; /* s                                         0 = the default of the kind */
     size_t          target;   /* mimic: which honest row                   0 = the first */
@@ -260,11 +260,11 @@ AGG_API const char *agg_status_text(agg_status s);         /* never NULL */
 AGG_API const char *agg_rule_name(agg_rule rule);          /* never NULL */
 AGG_API const char *agg_rule_cost(agg_rule rule);          /* "n d", "n^2 d", ... */
 AGG_API const char *agg_attack_name(agg_attack_kind kind); /* never NULL */
-AGG_API int         agg_rule_order_optimal(agg_rule rule); /* by the paper: linear speed-up in n while f = O(sqrt n) */
-AGG_API size_t      agg_max_f(agg_rule rule, size_t n);    /* most liars the rule survives among n */
+AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* by the paper: linear speed-up in n while f = O(sqrt n) */
+AGG_API size_t      agg_max_f(agg_rule rule, size_t n);    /* most adversaries the rule survives among n */
 AGG_API double      agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
 /* lambda of the table; +infinity if the rule is not resilient for this f; -1 if the table has no value for the rule */
-AGG_API double      agg_samples(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
+AGG_API double      agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
 /* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to the problem's constant:
    eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
 AGG_API agg_status  agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
@@ -283,7 +283,7 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #if defined(AGGREGATORS_IMPLEMENTATION) && !defined(AGGREGATORS_IMPLEMENTED)
 #define AGGREGATORS_IMPLEMENTED
 /* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function per rule in the order
-   of RULES, 6 pre-steps, 7 the call, 8 what a host can ask, 9 attacks. aggi_ names are private. */
+   of RULES, 6 pre-aggregations, 7 the call, 8 what a host can ask, 9 attacks. aggi_ names are private. */
 #include <string.h> /* memcpy, memmove, memset */
 
 /* ---- 1 configuration ------------------------------------------------------------------------------------------ */
@@ -468,7 +468,7 @@ static void *aggi_take(aggi_arena *a, size_t count, size_t size) { /* cache-line
     return p;
 }
 
-typedef struct aggi_mix { /* a pre-step: new row j = sum_i weight[j*n_in + i] row_i / total[j] */
+typedef struct aggi_mix { /* a pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j] */
     size_t    n_in, n_out;
     double   *weight, *total;
     agg_real *rows;
@@ -501,7 +501,7 @@ static size_t aggi_network(size_t n, aggi_compare *list) { /* Batcher's merge ex
 typedef struct aggi_ctx {
     const agg_desc  *desc;
     agg_report       report;
-    size_t           n, f, dim;   /* rows in play now, liars still possible among them */
+    size_t           n, f, dim;   /* rows in play now, adversaries still possible among them */
     size_t           slices;      /* jobs: parts of the coordinates; depends on n and dim alone */
     int              checked;     /* every row was scanned for NaN and Inf */
     int              avx2;
@@ -514,7 +514,7 @@ typedef struct aggi_ctx {
     double          *weight;      /* result of a row-mixing rule: sum_i weight_i x_i / total */
     double           total;
     double          *length;      /* n: ROOTS of distances to a vector, see aggi_root() */
-    double          *back;        /* n: weights on their way back through the pre-steps */
+    double          *back;        /* n: weights on their way back through the pre-aggregations */
     agg_real        *stage;       /* dim: the result until it is sure to be one */
     aggi_item       *item, *item_tmp;
     double          *part;        /* slices x partial sums */
@@ -528,7 +528,7 @@ typedef struct aggi_ctx {
     size_t           comparisons;
     uint32_t        *read;        /* n */
     int             *slice_bad;   /* slices: a number was not finite */
-    aggi_mix         mix[2], mix_room[2]; /* those applied, in order; memory for either pre-step */
+    aggi_mix         mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
     size_t           mixes;
     uint64_t        *graph, *stack, *bits; /* MDA */
     size_t          *degree, *full_degree;
@@ -2171,7 +2171,7 @@ static int aggi_smea(aggi_ctx *c) {
     return status;
 }
 
-/* ---- 6 pre-steps: each is a matrix of weights that makes new rows of the rows in play ---------------------------------- */
+/* ---- 6 pre-aggregations: each is a matrix of weights that makes new rows of the rows in play ---------------------------------- */
 
 static void aggi_mix_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
@@ -2237,7 +2237,7 @@ static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
     }
 }
 
-static void aggi_pre_step(aggi_ctx *c, size_t which) { /* the rows are known to be finite, so nothing can go wrong */
+static void aggi_pre_aggregate(aggi_ctx *c, size_t which) { /* the rows are known to be finite, so nothing can go wrong */
     const agg_pre pre = c->desc->pre[which];
     aggi_mix *m = &c->mix[c->mixes];
     size_t i;
@@ -2344,7 +2344,7 @@ static int aggi_apply_rule(aggi_ctx *c) {
     return AGG_ERR_ARG;
 }
 
-static int aggi_attempt(aggi_ctx *c) { /* pre-steps and rule on the rows as sent; the result is in c->stage */
+static int aggi_attempt(aggi_ctx *c) { /* pre-aggregations and rule on the rows as sent; the result is in c->stage */
     size_t i;
     int    status, combined;
     c->n = c->sent_n;
@@ -2355,14 +2355,14 @@ static int aggi_attempt(aggi_ctx *c) { /* pre-steps and rule on the rows as sent
     for (i = 0; i < c->n; i++) c->x[i] = c->sent[i];
     for (c->pivot = 0; c->pivot < c->n && c->id[c->pivot] != c->desc->pivot;) c->pivot++;
     if (c->desc->rule == AGG_MONNA && c->pivot == c->n) return AGG_ERR_PIVOT;
-    for (i = 0; i < 2; i++) aggi_pre_step(c, i);
+    for (i = 0; i < 2; i++) aggi_pre_aggregate(c, i);
     status = aggi_apply_rule(c);
     if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM) return status;
     combined = aggi_combine(c, c->x, c->weight, c->n, c->total, c->stage);
     return combined ? combined : status;
 }
 
-static void aggi_report_weights(aggi_ctx *c) { /* from the rows the rule saw back through the pre-steps to those sent */
+static void aggi_report_weights(aggi_ctx *c) { /* from the rows the rule saw back through the pre-aggregations to those sent */
     size_t i, j, m;
     for (i = 0; i < c->n; i++) c->length[i] = c->total > 0 ? c->weight[i] / c->total : c->weight[i];
     for (m = c->mixes; m-- > 0;) {
@@ -2468,7 +2468,7 @@ AGG_API const char *agg_attack_name(agg_attack_kind kind) {
     #undef AGG_X
     return "unknown attack";
 }
-AGG_API int agg_rule_order_optimal(agg_rule rule) {
+AGG_API int agg_rule_is_order_optimal(agg_rule rule) {
     #define AGG_X(id, name, cost, optimal) case id: return optimal;
     switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
     #undef AGG_X
@@ -2498,7 +2498,7 @@ AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
     return -1;
 }
 
-AGG_API double agg_samples(agg_rule rule, double eps, size_t n, size_t f, size_t dim) {
+AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim) {
     const double lambda = agg_lambda(rule, n, f, dim);
     if (lambda < 0) return -1;
     if (!(eps > 0) || !aggi_finite(lambda)) return aggi_infinity();
@@ -2564,7 +2564,7 @@ static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, doubl
     *deviation = aggi_sqrt(squares);
 }
 
-/* How many deviations a liar may stray so that, with the liars' help, it still looks like a majority: of n-f honest rows
+/* How many deviations an adversary may stray so that, with the adversaries' help, it still looks like a majority: of n-f honest rows
    n/2+1-f must be farther out. Baruch et al. 2019. */
 static double aggi_alie_z(size_t n, size_t f) {
     const double honest = (double)(n - f), needed = (double)(n / 2 + 1 - f);
@@ -2645,7 +2645,7 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is added or results get
    other bits, the third when neither. Both headers have one version.
-   0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-steps, attacks, reports. Refuses to compile
+   0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks, reports. Refuses to compile
                    where arithmetic is not IEEE's (-ffast-math, -funsafe-math-optimizations, the i387).
 
    LICENCE  choose one of the two

@@ -1,5 +1,5 @@
-/* resnharpg.h - v0.1.0 - federated policy gradients that survive liars - SPDX-License-Identifier: MIT OR Unlicense
-   Res-NHARPG: N agents, each with its own copy of a task, learn one policy together; up to f of them may send anything.
+/* resnharpg.h - v0.1.0 - federated policy gradients that survive adversaries - SPDX-License-Identifier: MIT OR Unlicense
+   Res-NHARPG: N agents, each with its own copy of an environment, learn one policy together; up to f of them may send anything.
    One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, needs no math library.
 
    In exactly one C or C++ file:                  In every other file:
@@ -9,7 +9,7 @@
    QUICK START (every example in this comment is compiled and run by `make test`)
        #include "examples/envs/cartpole.h"
        int main(void) {
-           static cartpole poles[11];                             // 10 agents train, the 11th pole is for the exam
+           static cartpole poles[11];                             // 10 agents train, the 11th pole is for the evaluation
            rn_env envs[11];
            rn_net net;
            rn_trainer *trainer = NULL;
@@ -17,18 +17,18 @@
            for (int i = 0; i < 11; i++) envs[i] = cartpole_env(&poles[i]);
            rn_net_desc shape = rn_make_net_desc(4, 2);            // 4 numbers seen, 2 actions,
            shape.hidden[0] = shape.hidden[1] = 16;                // two hidden layers of 16 tanh units between
-           rn_trainer_desc desc = rn_make_trainer_desc(10, 3, envs, rn_net_policy(&net, &shape)); // survive 3 of 10
-           desc.liars = 3;                                        // the last three do lie: they send -2.5 times it
+           rn_trainer_desc desc = rn_make_trainer_desc(10, 3, envs, rn_make_net_policy(&net, &shape)); // survive 3 of 10
+           desc.adversaries = 3;                                        // the last three are adversaries: they send -2.5 times it
            rn_status s = rn_trainer_create(&trainer, &desc);      // malloc; rn_trainer_init() takes your memory instead
-           for (int round = 0; s == RN_OK && round < 150; round++) s = rn_trainer_round(trainer);
+           for (int round = 0; s == RN_OK && round < 150; round++) s = rn_trainer_run_round(trainer);
            if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[10], 20, &score);
            printf("%s: %g of 500\n", rn_status_text(s), score);   // ok: 500 of 500, or close to it
            rn_trainer_destroy(trainer);
            return 0;
        }
 
-   CONTENTS     options, the algorithm, tasks, policies, random numbers, agent, server, trainer, schedules, variance,
-                special cases, liars, saving, theory, security, memory, threads, determinism, errors, API, code,
+   CONTENTS     options, the algorithm, environments, policies, random numbers, agent, server, trainer, schedules, variance,
+                special cases, adversaries, saving, theory, security, memory, threads, determinism, errors, API, code,
                 changelog, licence
    OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage), RN_NO_STDLIB (no malloc:
                 leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code of aggregators.h is in another of your
@@ -38,7 +38,7 @@
    THE ALGORITHM  (Algorithm 1 of the paper). Round t, agent n, with its own random numbers:
        q      ~ U[0,1]
        theta^ = q theta_t + (1-q) theta_{t-1}
-       tau    ~ policy theta_t                    an episode of at most H steps
+       tau    ~ policy theta_t                    a trajectory of at most H steps
        tau^   ~ policy theta^                     a second, independent one
        v      = B(tau^, theta^) (theta_t - theta_{t-1})                  E v = grad J(theta_t) - grad J(theta_{t-1})
        d_n    = (1-eta_t) (d_n + v) + eta_t g(tau, theta_t)              d_n is kept from round to round
@@ -48,67 +48,67 @@
    method.causal: the same expectation with less variance, dropping products that are zero on average:
    B u = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t + sum_t Psi_t hess log pi_t u.
    Notes: in an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1, or theta did
-   not move) the second episode is not played. method.batch = m averages m episodes for g and m for v, each with its
+   not move) the second trajectory is not played. method.batch = m averages m trajectories for g and m for v, each with its
    own q.
 
-   TASKS        rn_env: reset and step with a `self` of yours, one instance per agent. Observations are obs_dim
+   ENVIRONMENTS        rn_env: reset and step with a `self` of yours, one instance per agent. Observations are obs_dim
                 numbers. Actions: discrete (env.actions > 0), one number holding 0 .. actions-1; or continuous,
                 act_dim numbers. step returns RN_RUNNING, RN_TERMINATED or RN_TRUNCATED; method.horizon truncates too.
                 Both ends are treated alike by the estimators, as in the paper (J_H is the return of the first H
                 steps). Take randomness only from the rng you are given, or runs will not repeat.
    POLICIES     rn_net: linear and multi-layer networks with a softmax or a Gaussian head. rn_table: one logit per
                 state (obs[0]) and action. All with exact gradients and Hessian products. Your own: rn_policy with act
-                and grad; that is enough. Whole episodes cross the border, so that a policy can batch. Without dot and
+                and grad; that is enough. Whole trajectories cross the border, so that a policy can batch. Without dot and
                 hvp, c_t comes from grad and hess u from a central difference of grad. theta of a net: for each layer
                 W[in][out] row by row, then b[out]; at the end the free log-stds. The score of a Gaussian is bounded,
                 as the paper's assumptions ask, if desc.clip bounds the actions, server.radius bounds theta, and your
                 observations are bounded. Clipped samples bias the gradient a little.
    RANDOM       rn_random: xoshiro256**, 32 bytes of state. Stream k of a seed is its sequence jumped k 2^128 steps
-   NUMBERS      ahead, so streams of one seed never meet. rn_uniform, rn_below, rn_normal work on any agg_rng.
-   AGENT        rn_agent_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what goes to the server. An
+   NUMBERS      ahead, so streams of one seed never meet. rn_draw_uniform, rn_draw_below, rn_draw_normal work on any agg_rng.
+   AGENT        rn_agent_run_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what goes to the server. An
                 agent that misses rounds is no problem: its v then spans from the last theta it saw, and E v is still
                 right.
-   SERVER       rn_server_step(server, rows) with N row pointers, NULL for the silent. Knows no policy and no task.
+   SERVER       rn_server_update(server, rows) with N row pointers, NULL for the silent. Knows no policy and no environment.
                 Steps: normalised (the paper), plain gamma d, Adam on d, Adam on d/||d||.
-   TRAINER      N agents and a server in one process. rn_trainer_round() runs a round. rn_trainer_tick(trainer,
+   TRAINER      N agents and a server in one process. rn_trainer_run_round() runs a round. rn_trainer_tick(trainer,
                 budget) does at most `budget` environment steps (and the sums that fall due), for programs that live
                 in frames. desc.jobs spreads the agents over your threads. desc.progress is called after each round.
 
    SCHEDULES    value at round t = 1, 2, ..
-                RN_CONSTANT  value                                 RN_LINEAR   value to end within `rounds`, then end
-                RN_STEPS     value factor^floor((t-1)/rounds)      RN_INVERSE  value/(floor(t/rounds) + shift)
-                RN_CALLBACK  at(self, t)
-                The theorem's: rn_theorem_gamma(G1, muF) = 6 G1/(muF (t+2)), rn_theorem_eta() = 1/t,
-                rn_theorem_horizon(T, discount) = log(T+1)/(1-discount). They serve a bound: on CartPole they learn too
+                RN_SCHEDULE_CONSTANT  value                                 RN_SCHEDULE_LINEAR   value to end within `rounds`, then end
+                RN_SCHEDULE_STAIRCASE     value factor^floor((t-1)/rounds)      RN_SCHEDULE_INVERSE  value/(floor(t/rounds) + shift)
+                RN_SCHEDULE_CALLBACK  at(self, t)
+                The theorem's: rn_theory_gamma(G1, muF) = 6 G1/(muF (t+2)), rn_theory_eta() = 1/t,
+                rn_theory_horizon(T, discount) = log(T+1)/(1-discount). They serve a bound: on CartPole they learn too
                 slowly to see. rn_make_trainer_desc() has a recipe that learns (its constants stand beside it).
    VARIANCE     method.baseline, subtracted from Psi_t, fitted to past rounds only, so that nothing is biased:
-                RN_BASELINE_TIME: running mean of Psi_t at each t, over the episodes that got so far.
+                RN_BASELINE_TIME: running mean of Psi_t at each t, over the trajectories that got so far.
                 RN_BASELINE_RIDGE: discount^t V(s,t), V linear in 1, x, x^2, x^3 (x = t/H), s_i, s_i^2; ridge regression
                 on past rounds, which count method.forget (0.9) less each round. Meant for obs_dim up to about 100.
-                method.whiten: Psi_t to mean 0, deviation 1 within an episode (what the authors' code does; biased).
+                method.whiten: Psi_t to mean 0, deviation 1 within a trajectory (what the authors' code does; biased).
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
                 method.no_memory: each round starts from d = 0, as in the authors' code (no recursion, much noise).
-   SPECIAL      N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1, AGG_MEAN, RN_STEP_PLAIN.
+   SPECIAL      N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1, AGG_MEAN, RN_UPDATE_PLAIN.
    CASES        Momentum PG: method.no_hessian. REINFORCE: method.estimator. One agent alone: agents = 1, f = 0.
-   LIARS        for experiments: the last desc.liars agents, or any by desc.each: RN_LIE_VECTOR (agg_attack on the
-                rows the honest send), RN_LIE_ACTION (actions uniform, whatever the state), RN_LIE_REWARD (sign of
-                rewards flipped), RN_LIE_SILENT. The vector a liar keeps for itself, and its recursion, stay true.
+   ADVERSARIES        for experiments: the last desc.adversaries agents, or any by desc.attacks: RN_ATTACK_VECTOR (agg_attack on the
+                rows the honest send), RN_ATTACK_RANDOM_ACTION (actions uniform, whatever the state), RN_ATTACK_REWARD_FLIP (sign of
+                rewards flipped), RN_ATTACK_SILENCE. The vector an adversary keeps for itself, and its recursion, stay true.
 
    SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32; rn_trainer_load
                 into a trainer initialised with the same desc goes on with the same bits. Everything is checked
                 (sizes, ranges, finite numbers) before anything is changed. In the middle of a round it needs env.save
                 and env.load; between rounds it does not. A host's own rng and policy state are the host's to save;
-                lies set by rn_trainer_set_lie and the last rn_trainer_progress are not saved.
+                attacks set by rn_trainer_set_attack and the last rn_trainer_progress are not saved.
    THEORY       rn_theory_constants: L, G_g, G_H, D_g, D_h, C1, C2, C3; rn_theory_bound: the finite-T bound on J* -
                 J(theta_T); rn_theory_trajectories: what it needs for a target. Worst-case constants: expect
                 astronomical numbers.
 
    SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
-   Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f liars are survived). If the rule
-   refuses (more than f such rows) no step is made: theta stays. theta is finite after every round. A task that gives a
+   Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f adversaries are survived). If the rule
+   refuses (more than f such rows) no step is made: theta stays. theta is finite after every round. An environment that gives a
    NaN or infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that
    gives an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
-   sends nothing this round and goes on in the next. A task that never ends is cut at the horizon. Options out of
+   sends nothing this round and goes on in the next. An environment that never ends is cut at the horizon. Options out of
    range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked before anything
    is changed, and env.load may refuse.
    Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who can write the bytes
@@ -129,7 +129,7 @@
    DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, wherever a run is saved and goes on,
                 with any compiler, language, optimisation, instruction set, byte order and width of size_t that
                 aggregators.h accepts; see there. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma. The
-                tasks are yours: libm does not have the same bits everywhere.
+                environments are yours: libm does not have the same bits everywhere.
    ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise. RN_MORE is not an error.
                 Nothing prints, aborts or asserts on your data. */
 #ifndef RESNHARPG_H
@@ -150,23 +150,23 @@
     #define RN_API static
   #endif
 #endif
-#ifdef AGG_DOUBLE /* a mixed build fails to link instead of lying */
-  #define rn_net_policy           rn_net_policy_f64
-  #define rn_table_policy         rn_table_policy_f64
+#ifdef AGG_DOUBLE /* a mixed build fails to link instead of misreading rows */
+  #define rn_make_net_policy           rn_make_net_policy_f64
+  #define rn_make_table_policy         rn_make_table_policy_f64
   #define rn_policy_act           rn_policy_act_f64
-  #define rn_policy_work          rn_policy_work_f64
-  #define rn_bu                   rn_bu_f64
+  #define rn_policy_work_size          rn_policy_work_size_f64
+  #define rn_add_hessian_product  rn_add_hessian_product_f64
   #define rn_make_trainer_desc    rn_make_trainer_desc_f64
   #define rn_agent_size           rn_agent_size_f64
   #define rn_agent_init           rn_agent_init_f64
-  #define rn_agent_begin          rn_agent_begin_f64
-  #define rn_agent_round          rn_agent_round_f64
+  #define rn_agent_begin_round          rn_agent_begin_round_f64
+  #define rn_agent_run_round          rn_agent_run_round_f64
   #define rn_agent_direction      rn_agent_direction_f64
   #define rn_server_size          rn_server_size_f64
   #define rn_server_init          rn_server_init_f64
   #define rn_server_theta         rn_server_theta_f64
   #define rn_server_direction     rn_server_direction_f64
-  #define rn_server_step          rn_server_step_f64
+  #define rn_server_update          rn_server_update_f64
   #define rn_trainer_size         rn_trainer_size_f64
   #define rn_trainer_init         rn_trainer_init_f64
   #define rn_trainer_create       rn_trainer_create_f64
@@ -183,18 +183,18 @@ typedef agg_real rn_real;
     X(RN_OK,            "ok")                                                                              \
     X(RN_MORE,          "the budget is spent and the round is not finished: call again")                   \
     X(RN_ERR_ARG,       "null pointer or zero length")                                                     \
-    X(RN_ERR_DESC,      "an option is out of range, or policy and task do not fit together")               \
+    X(RN_ERR_DESC,      "an option is out of range, or policy and environment do not fit together")               \
     X(RN_ERR_SIZE,      "the sizes are so large that a product overflows")                                 \
     X(RN_ERR_MEMORY,    "the memory block is too small: see the _size() function; or malloc failed")       \
     X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                                       \
     X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")                     \
-    X(RN_ERR_ENV,       "the task gave a reward or observation that is not finite, or an unknown result")  \
+    X(RN_ERR_ENV,       "the environment gave a reward or observation that is not finite, or an unknown result")  \
     X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")           \
     X(RN_ERR_AGGREGATE, "the aggregation refused, so no step was made: see progress.aggregate")            \
     X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                           \
     X(RN_ERR_MISMATCH,  "a saved state of another kind, of other sizes or options")                        \
     X(RN_ERR_CORRUPT,   "the saved state is damaged")                                                      \
-    X(RN_ERR_NO_SAVE,   "in the middle of a round only tasks with save and load can be saved")
+    X(RN_ERR_NO_SAVE,   "in the middle of a round only environments with save and load can be saved")
 #define RN_X(id, text) id,
 typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
 #undef RN_X
@@ -202,24 +202,24 @@ RN_API const char *rn_status_text(rn_status s); /* never NULL */
 
 /* ---- random numbers */
 typedef struct rn_random { uint64_t s[4]; } rn_random; /* plain data: copy it, save it */
-RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream);
+RN_API rn_random rn_make_random(uint64_t seed, uint32_t stream);
 RN_API uint64_t  rn_random_next(rn_random *r);
 RN_API agg_rng   rn_random_rng(rn_random *r);            /* as a callback; r must outlive it */
-RN_API double    rn_uniform(const agg_rng *rng);         /* [0,1), 53 bits */
-RN_API size_t    rn_below(const agg_rng *rng, size_t n); /* 0 .. n-1, exactly uniform; n > 0 */
-RN_API double    rn_normal(const agg_rng *rng);          /* mean 0, variance 1 */
+RN_API double    rn_draw_uniform(const agg_rng *rng);         /* [0,1), 53 bits */
+RN_API size_t    rn_draw_below(const agg_rng *rng, size_t n); /* 0 .. n-1, exactly uniform; n > 0 */
+RN_API double    rn_draw_normal(const agg_rng *rng);          /* mean 0, variance 1 */
 
-/* ---- the task */
-typedef enum rn_result { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_result;
+/* ---- the environment */
+typedef enum rn_step_result { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_step_result;
 typedef struct rn_env {
     void      *self;
     void     (*reset)(void *self, const agg_rng *rng, rn_real *obs);
-    rn_result (*step)(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward);
+    rn_step_result (*step)(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward);
     size_t     obs_dim;        /* numbers per observation                    required */
     size_t     act_dim;        /* numbers per action                         required; 1 if discrete */
     size_t     actions;        /* discrete: how many                         0 = continuous */
-    double     act_low, act_high; /* continuous: range for RN_LIE_ACTION     both 0 = -1 .. 1; the task clips, not we */
-    size_t     state_size;     /* saving in the middle of an episode         0 = cannot */
+    double     act_low, act_high; /* continuous: range for RN_ATTACK_RANDOM_ACTION     both 0 = -1 .. 1; the environment clips, not we */
+    size_t     state_size;     /* saving in the middle of a trajectory         0 = cannot */
     void     (*save)(const void *self, void *bytes);
     int      (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged */
 } rn_env;
@@ -241,13 +241,13 @@ typedef struct rn_policy {
                   const rn_real *w, const rn_real *k, rn_real *h, void *work);
                                /* h += sum_t w_t hess log pi_t u + k_t grad log pi_t (k == NULL: 0). Called right after
                                   dot, same arguments: what dot left in work is there.         NULL: by differences */
-    size_t (*work_size)(void *self, size_t T); /* bytes of work, aligned to 64, for episodes up to T (0: for act alone);
+    size_t (*work_size)(void *self, size_t T); /* bytes of work, aligned to 64, for trajectories up to T (0: for act alone);
                                   0 = too large                                                NULL: none needed */
-    void  (*prepare)(void *self, const rn_real *theta, void *work); /* before the acts of an episode; NULL: nothing */
+    void  (*prepare)(void *self, const rn_real *theta, void *work); /* before the acts of a trajectory; NULL: nothing */
     void  (*init)(void *self, const agg_rng *rng, rn_real *theta);  /* where to start                 NULL: zeros */
 } rn_policy;
 
-RN_API size_t    rn_policy_work(const rn_policy *p, size_t T); /* bytes for any start address; T = 0: for act alone;
+RN_API size_t    rn_policy_work_size(const rn_policy *p, size_t T); /* bytes for any start address; T = 0: for act alone;
                                                                   0: T is too large */
 RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
                                rn_real *act, void *work, size_t work_size); /* rng == NULL: the most likely */
@@ -275,20 +275,20 @@ typedef struct rn_net {        /* yours to keep where it is; read only while in 
     size_t in[RN_MAX_HIDDEN + 1], out[RN_MAX_HIDDEN + 1], offset[RN_MAX_HIDDEN + 1]; /* of W in theta */
 } rn_net;
 RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs);
-RN_API rn_policy   rn_net_policy(rn_net *net, const rn_net_desc *d);    /* fills net; policy.dim == 0: d is unusable */
+RN_API rn_policy   rn_make_net_policy(rn_net *net, const rn_net_desc *d);    /* fills net; policy.dim == 0: d is unusable */
 typedef struct rn_table { size_t states, actions; } rn_table;
-RN_API rn_policy   rn_table_policy(rn_table *table, size_t states, size_t actions); /* obs[0] = 0 .. states-1 */
+RN_API rn_policy   rn_make_table_policy(rn_table *table, size_t states, size_t actions); /* obs[0] = 0 .. states-1 */
 
 /* ---- how an agent estimates */
 typedef enum rn_estimator { RN_GPOMDP, RN_REINFORCE } rn_estimator;
 typedef enum rn_baseline { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
 typedef struct rn_method {
-    size_t       horizon;      /* H, steps per episode at most               0 = 1000 */
-    size_t       batch;        /* m, episodes per estimate                   0 = 1 */
+    size_t       horizon;      /* H, steps per trajectory at most               0 = 1000 */
+    size_t       batch;        /* m, trajectories per estimate                   0 = 1 */
     double       discount;     /* 0 .. 1                                     0 is 0 */
     rn_estimator estimator;    /*                                            0 = GPOMDP */
     rn_baseline  baseline;     /*                                            0 = none (the paper) */
-    int          no_hessian;   /* 1 = v is 0 and no second episode           0 = the paper */
+    int          no_hessian;   /* 1 = v is 0 and no second trajectory           0 = the paper */
     int          causal;       /* 1 = the causal form of B u                 0 = the paper's */
     int          whiten;       /* 1 = Psi to mean 0, deviation 1 */
     double       clip;         /* ||v|| at most clip ||d||                   0 = no clip */
@@ -297,19 +297,29 @@ typedef struct rn_method {
     int          no_memory;    /* 1 = d_{t-1} counts as 0: d = (1-eta) v + eta g */
 } rn_method;
 
-/* what becomes of an episode: B(tau, theta) u += ..., for tests and own agents; w = Psi. k, c: T numbers of scratch,
-   tmp: 3 dim numbers of scratch (used only without dot and hvp) */
-RN_API void rn_bu(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                  const rn_real *act, const rn_real *w, int causal, rn_real *v, rn_real *k, rn_real *c, rn_real *tmp,
-                  void *work);
-RN_API void rn_psi(const rn_method *m, size_t T, const double *reward, double *psi); /* without baseline */
+/* v += B(tau, theta) u for one trajectory, for tests and agents of your own */
+typedef struct rn_hessian_product {
+    const rn_policy *policy;
+    const rn_real   *theta, *u; /* dim numbers each */
+    size_t           T;         /* steps of tau */
+    const rn_real   *obs, *act; /* T rows of obs_dim, T rows of act_dim */
+    const rn_real   *psi;       /* T numbers: Psi_t, as rn_compute_returns_to_go() makes them */
+    int              causal;    /* as method.causal */
+    rn_real         *k, *c;     /* scratch: T numbers each */
+    rn_real         *tmp;       /* scratch: 3 dim numbers, used only without policy.dot or policy.hvp */
+    void            *work;      /* scratch of the policy, for T steps */
+} rn_hessian_product;
+RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v);
 
-/* ---- lies, for experiments */
-typedef enum rn_lie_kind { RN_LIE_VECTOR, RN_LIE_ACTION, RN_LIE_REWARD, RN_LIE_SILENT, RN_LIE_NONE } rn_lie_kind;
-typedef struct rn_lie {        /* zero = sign flipping */
-    agg_attack_desc attack;    /* RN_LIE_VECTOR; n, f and rng are filled in if 0 */
-    rn_lie_kind     kind;
-} rn_lie;
+/* Psi_t of GPOMDP or REINFORCE, without baseline; reward, psi: T numbers */
+RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward, double *psi);
+
+/* ---- attacks, for experiments */
+typedef enum rn_attack_kind { RN_ATTACK_VECTOR, RN_ATTACK_RANDOM_ACTION, RN_ATTACK_REWARD_FLIP, RN_ATTACK_SILENCE, RN_ATTACK_NONE } rn_attack_kind;
+typedef struct rn_attack {        /* zero = sign flipping */
+    agg_attack_desc vector;    /* RN_ATTACK_VECTOR; n, f and rng are filled in if 0 */
+    rn_attack_kind     kind;
+} rn_attack;
 
 /* ---- one agent */
 typedef struct rn_agent rn_agent;
@@ -320,27 +330,27 @@ typedef struct rn_agent_desc {
     uint64_t    seed;          /* all agents of a run share the seed ...     0 is 0 */
     uint32_t    stream;        /* ... and differ in the stream               0 is 0 */
     agg_rng     rng;           /* your own random numbers instead            next == NULL = built in */
-    int         random_action; /* liars: RN_LIE_ACTION */
-    int         flip_reward;   /* liars: RN_LIE_REWARD */
+    int         random_action; /* adversaries: RN_ATTACK_RANDOM_ACTION */
+    int         flip_reward;   /* adversaries: RN_ATTACK_REWARD_FLIP */
 } rn_agent_desc;
-typedef struct rn_agent_stats {
-    uint64_t rounds, episodes, steps; /* since the start */
-    double   mean_return;      /* of the last round's episodes played with theta_t; undiscounted */
+typedef struct rn_stats {
+    uint64_t rounds, trajectories, steps; /* since the start */
+    double   mean_return;      /* of the last round's trajectories played with theta_t; undiscounted */
     double   mean_length;
-} rn_agent_stats;
+} rn_stats;
 RN_API size_t         rn_agent_size(const rn_agent_desc *d); /* bytes; 0 = unusable, rn_agent_init() says why */
 RN_API rn_status      rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory, size_t size);
-RN_API rn_status      rn_agent_round(rn_agent *a, const rn_real *theta, double eta); /* begin, then tick to the end */
-RN_API rn_status      rn_agent_begin(rn_agent *a, const rn_real *theta, double eta); /* theta is copied */
+RN_API rn_status      rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta); /* begin, then tick to the end */
+RN_API rn_status      rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta); /* theta is copied */
 RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used); /* used may be NULL */
 RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d, dim numbers; NULL before the first round is done */
-RN_API rn_agent_stats rn_agent_get_stats(const rn_agent *a);
+RN_API rn_stats rn_agent_stats(const rn_agent *a);
 RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() at this moment */
 RN_API rn_status      rn_agent_save(const rn_agent *a, void *bytes, size_t size);
 RN_API rn_status      rn_agent_load(rn_agent *a, const void *bytes, size_t size);
 
 /* ---- the server */
-typedef enum rn_schedule_kind { RN_CONSTANT, RN_LINEAR, RN_STEPS, RN_INVERSE, RN_CALLBACK } rn_schedule_kind;
+typedef enum rn_schedule_kind { RN_SCHEDULE_CONSTANT, RN_SCHEDULE_LINEAR, RN_SCHEDULE_STAIRCASE, RN_SCHEDULE_INVERSE, RN_SCHEDULE_CALLBACK } rn_schedule_kind;
 typedef struct rn_schedule {   /* zero = constant 0 */
     double   value, end, factor, shift;
     size_t   rounds;           /*                                            0 = 1 */
@@ -348,15 +358,15 @@ typedef struct rn_schedule {   /* zero = constant 0 */
     double (*at)(void *self, size_t t);
     void    *self;
 } rn_schedule;
-RN_API rn_schedule rn_constant(double value);
-RN_API rn_schedule rn_linear(double value, double end, size_t rounds);
-RN_API rn_schedule rn_steps(double value, double factor, size_t rounds);
-RN_API rn_schedule rn_theorem_gamma(double G1, double muF);
-RN_API rn_schedule rn_theorem_eta(void);
-RN_API size_t      rn_theorem_horizon(double T, double discount); /* at least 1; 0 if discount is not in [0,1) */
-RN_API double      rn_schedule_at(const rn_schedule *s, size_t t); /* t = 1, 2, .. */
+RN_API rn_schedule rn_schedule_constant(double value);
+RN_API rn_schedule rn_schedule_linear(double value, double end, size_t rounds);
+RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rounds);
+RN_API rn_schedule rn_theory_gamma(double G1, double muF);
+RN_API rn_schedule rn_theory_eta(void);
+RN_API size_t      rn_theory_horizon(double T, double discount); /* at least 1; 0 if discount is not in [0,1) */
+RN_API double      rn_schedule_value(const rn_schedule *s, size_t t); /* t = 1, 2, .. */
 
-typedef enum rn_step_kind { RN_STEP_NORMALISED, RN_STEP_PLAIN, RN_STEP_ADAM, RN_STEP_ADAM_NORMALISED } rn_step_kind;
+typedef enum rn_update_kind { RN_UPDATE_NORMALISED, RN_UPDATE_PLAIN, RN_UPDATE_ADAM, RN_UPDATE_ADAM_NORMALISED } rn_update_kind;
 typedef struct rn_server rn_server;
 typedef struct rn_server_desc {
     size_t         n;          /* rows                                       required (a trainer fills it in) */
@@ -365,7 +375,7 @@ typedef struct rn_server_desc {
     agg_status   (*aggregate)(void *self, const rn_real *const *rows, size_t n, size_t dim, rn_real *out);
     void          *aggregate_self; /* your own rule instead                  NULL = agg */
     rn_schedule    gamma, eta;
-    rn_step_kind   step;       /*                                            0 = normalised (the paper) */
+    rn_update_kind update;      /*                                            0 = normalised (the paper) */
     double         beta1, beta2, epsilon; /* Adam                            0 = 0.9, 0.999, 1e-8 */
     double         radius;     /* ||theta|| is kept at most this             0 = free */
     const rn_real *theta;      /* where to start, dim numbers                NULL = zeros; trainer: policy.init */
@@ -390,12 +400,12 @@ RN_API size_t         rn_server_size(const rn_server_desc *d); /* bytes; 0 = unu
 RN_API rn_status      rn_server_init(rn_server **server, const rn_server_desc *d, void *memory, size_t size);
 RN_API const rn_real *rn_server_theta(const rn_server *s);     /* theta_t, dim numbers */
 RN_API const rn_real *rn_server_direction(const rn_server *s); /* the last d, dim numbers */
-RN_API size_t         rn_server_round(const rn_server *s);     /* t, from 1 */
+RN_API size_t         rn_server_current_round(const rn_server *s);     /* t, from 1 */
 RN_API double         rn_server_eta(const rn_server *s);       /* eta_t */
 RN_API double         rn_server_gamma(const rn_server *s);     /* gamma_t */
-RN_API rn_status      rn_server_step(rn_server *s, const rn_real *const *rows, rn_progress *progress); /* may be NULL */
+RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress); /* may be NULL */
 /* on error theta and t stay: call again with more rows, or give the round up: */
-RN_API void           rn_server_skip(rn_server *s);            /* t+1 without a step */
+RN_API void           rn_server_skip_round(rn_server *s);            /* t+1 without a step */
 RN_API size_t         rn_server_save_size(const rn_server *s);
 RN_API rn_status      rn_server_save(const rn_server *s, void *bytes, size_t size);
 RN_API rn_status      rn_server_load(rn_server *s, const void *bytes, size_t size);
@@ -411,9 +421,9 @@ typedef struct rn_trainer_desc { /* zero it and fill in what is required, or use
     rn_method       method;
     rn_server_desc  server;    /* agg, schedules, step */
     uint64_t        seed;      /*                                            0 is 0 */
-    size_t          liars;     /* the last of the agents                     0 = all honest */
-    rn_lie          lie;       /* what they do                               zero = sign flipping */
-    const rn_lie   *each;      /* N lies, one for each agent, instead        NULL = liars, lie */
+    size_t          adversaries;     /* the last of the agents                     0 = all honest */
+    rn_attack          attack;       /* what they do                               zero = sign flipping */
+    const rn_attack   *attacks;     /* one for each agent, instead        NULL = adversaries, attack */
     const agg_rng  *rngs;      /* N generators of yours                      NULL = built in, from seed */
     agg_jobs        jobs;      /* job pool for the agents                    none */
     void          (*progress)(void *self, const rn_progress *p); /*          NULL = none */
@@ -421,44 +431,44 @@ typedef struct rn_trainer_desc { /* zero it and fill in what is required, or use
 } rn_trainer_desc;
 RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs, rn_policy policy);
 /* a recipe that learns: MDA, discount 0.995, horizon 500, ridge baseline, causal B u, eta 0.5, gamma 0.08 falling
-   linearly to 0 in 200 rounds (two episodes per agent and round). For another task change gamma and rounds first. */
+   linearly to 0 in 200 rounds (two trajectories per agent and round). For another environment change gamma and rounds first. */
 RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* bytes; 0 = unusable, rn_trainer_init() says why */
 RN_API rn_status      rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory, size_t size);
 #ifndef RN_NO_STDLIB
 RN_API rn_status      rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d); /* one malloc */
 RN_API void           rn_trainer_destroy(rn_trainer *t);         /* of rn_trainer_create() only; NULL is fine */
 #endif
-RN_API rn_status      rn_trainer_round(rn_trainer *t); /* to the end of the round under way, or a whole one */
+RN_API rn_status      rn_trainer_run_round(rn_trainer *t); /* to the end of the round under way, or a whole one */
 RN_API rn_status      rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used); /* used may be NULL */
 /* RN_OK: a round is complete; RN_MORE: call again; RN_ERR_AGGREGATE: the round is over without a step */
 RN_API const rn_real *rn_trainer_theta(const rn_trainer *t);     /* dim numbers */
-RN_API size_t         rn_trainer_rounds(const rn_trainer *t);    /* complete rounds */
+RN_API size_t         rn_trainer_rounds_done(const rn_trainer *t);    /* complete rounds */
 RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t); /* of the last complete round */
 RN_API rn_server     *rn_trainer_server(rn_trainer *t);
 RN_API rn_agent      *rn_trainer_agent(rn_trainer *t, size_t i); /* NULL if i >= agents */
 RN_API rn_status      rn_trainer_agent_status(const rn_trainer *t, size_t i); /* how agent i ended its last round */
-RN_API rn_status      rn_trainer_set_lie(rn_trainer *t, size_t i, const rn_lie *lie); /* NULL: honest; between rounds */
+RN_API rn_status      rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack); /* NULL: honest; between rounds */
 RN_API size_t         rn_trainer_save_size(const rn_trainer *t); /* bytes of rn_trainer_save() at this moment */
 RN_API rn_status      rn_trainer_save(const rn_trainer *t, void *bytes, size_t size);
 RN_API rn_status      rn_trainer_load(rn_trainer *t, const void *bytes, size_t size);
 
-/* ---- evaluation: mean undiscounted return of whole episodes (cut at horizon), on random streams of its own */
-typedef struct rn_eval_desc {
-    size_t   episodes;         /*                                            0 = 10 */
+/* ---- evaluation: mean undiscounted return of whole trajectories (cut at horizon), on random streams of its own */
+typedef struct rn_evaluation_desc {
+    size_t   trajectories;         /*                                            0 = 10 */
     size_t   horizon;          /*                                            0 = 1000 */
     int      sampled;          /* 1 = actions sampled, 0 = the most likely */
     uint64_t seed;             /*                                            0 is 0 */
     uint32_t stream;           /*                                            0 is 0 */
-} rn_eval_desc;
-typedef struct rn_eval { double mean, low, high, length; } rn_eval; /* return: mean, least, most; mean steps */
-RN_API size_t    rn_evaluate_size(const rn_env *env, const rn_policy *p); /* bytes of scratch */
-RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
-                             void *scratch, size_t size, rn_eval *out);
-RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t episodes, double *mean_return);
+} rn_evaluation_desc;
+typedef struct rn_evaluation { double mean, low, high, length; } rn_evaluation; /* return: mean, least, most; mean steps */
+RN_API size_t    rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p); /* bytes of scratch */
+RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
+                             void *scratch, size_t size, rn_evaluation *out);
+RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories, double *mean_return);
 /* the most likely actions of theta_t; env must not be one that trains. Does not disturb training: no bit changes. */
 
 /* ---- theory: the paper's constants and its finite-T bound */
-typedef struct rn_theory {
+typedef struct rn_assumptions {
     double G1, G2;             /* ||grad log pi|| <= G1, Lipschitz with G2   required, > 0 */
     double R;                  /* |reward| <= R                              required, > 0 */
     double discount;           /* [0,1) */
@@ -467,12 +477,12 @@ typedef struct rn_theory {
     double eps_bias;
     double gap;                /* J* - J(theta_0) */
     double sigma2, sigmaH2;    /* variances of g and B                       0 = their bounds G_g^2 and G_H^2 */
-    size_t n, f;               /* agents and liars                           required, f < n */
-} rn_theory;
+    size_t n, f;               /* agents and adversaries                           required, f < n */
+} rn_assumptions;
 typedef struct rn_constants { double H, L, G_g, G_H, D_g, D_h, C1, C2, C3; } rn_constants;
-RN_API rn_constants rn_theory_constants(const rn_theory *p, double T);    /* all -1 if p is out of range */
-RN_API double       rn_theory_bound(const rn_theory *p, double T);        /* J* - J(theta_T), T >= 1; -1 out of range */
-RN_API double       rn_theory_trajectories(const rn_theory *p, double eps); /* per agent, until the bound is at most
+RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T);    /* all -1 if p is out of range */
+RN_API double       rn_theory_bound(const rn_assumptions *p, double T);        /* J* - J(theta_T), T >= 1; -1 out of range */
+RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps); /* per agent, until the bound is at most
                                                 sqrt(eps_bias)/(1-discount) + eps; -1 if out of range */
 #ifdef __cplusplus
 }
@@ -978,7 +988,7 @@ static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
     rni_random_jumps(&r, near, stream);
     return r;
 }
-RN_API rn_random rn_random_make(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,
+RN_API rn_random rn_make_random(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,
                                                                                          stream); }
 static uint64_t rni_random_call(void *self) { return rn_random_next((rn_random *)self); }
 RN_API agg_rng rn_random_rng(rn_random *r) {
@@ -987,17 +997,17 @@ RN_API agg_rng rn_random_rng(rn_random *r) {
     rng.self = r;
     return rng;
 }
-RN_API double rn_uniform(const agg_rng *rng) {
+RN_API double rn_draw_uniform(const agg_rng *rng) {
     return (double)(rng->next(rng->self) >> 11) * (1.0 / 9007199254740992.0);
 }
-RN_API size_t rn_below(const agg_rng *rng, size_t n) { /* draws that would favour small numbers are thrown away */
+RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) { /* draws that would favour small numbers are thrown away */
     const uint64_t m = n, unfair = (0 - m) % m;
     uint64_t x;
     do x = rng->next(rng->self); while (x < unfair);
     return (size_t)(x % m);
 }
-RN_API double rn_normal(const agg_rng *rng) { /* Box and Muller */
-    const double r = 1.0 - rn_uniform(rng), a = rn_uniform(rng);
+RN_API double rn_draw_normal(const agg_rng *rng) { /* Box and Muller */
+    const double r = 1.0 - rn_draw_uniform(rng), a = rn_draw_uniform(rng);
     return rni_sqrt(-2.0 * rni_log(r)) * rni_cos(6.283185307179586 * a);
 }
 
@@ -1144,7 +1154,7 @@ RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x
 }
 
 /* ---- 5. networks. Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds.
-   All passes over an episode are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
+   All passes over a trajectory are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
    Work is done in blocks of RNI_BLOCK steps, so that a block stays in the cache through all layers. */
 #define RNI_BLOCK ((size_t)64)
 #define RNI_LAYERS (RN_MAX_HIDDEN + 1)
@@ -1307,7 +1317,7 @@ static rn_real rni_most_likely(const rn_real *logit, size_t n) {
    that others wait for has to be put aside. */
 RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t n, const agg_rng *rng,
                                       rn_real *RNI_RESTRICT e) {
-    const rn_real u = (rn_real)rn_uniform(rng);
+    const rn_real u = (rn_real)rn_draw_uniform(rng);
     rn_real most = logit[0], sum = 0, r;
     size_t j, l, k = 0;
     for (j = 1; j < n; j++) most = logit[j] > most ? logit[j] : most;
@@ -1327,7 +1337,7 @@ RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const
         rn_real free_std, a = y[j];
         if (rng) {
             const rn_real std = net->desc.state_std ? RNI_R(exp)(rni_net_clamp(net, y[n + j], &free_std)) : w->std[j];
-            a = a + std * (rn_real)rn_normal(rng);
+            a = a + std * (rn_real)rn_draw_normal(rng);
         }
         act[j] = clip > 0 && a > clip ? clip : clip > 0 && a < -clip ? -clip : a;
     }
@@ -1628,7 +1638,7 @@ static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) { /* W 
         double scale = rni_sqrt(3.0 / (double)net->in[l]);
         if (l + 1 == net->layers) scale *= net->desc.out_scale > 0 ? net->desc.out_scale : 0.1;
         for (i = 0; i < net->in[l] * net->out[l]; i++)
-            theta[net->offset[l] + i] = (rn_real)(scale * (2 * rn_uniform(rng) - 1));
+            theta[net->offset[l] + i] = (rn_real)(scale * (2 * rn_draw_uniform(rng) - 1));
     }
     for (i = 0; i < n; i++) theta[net->dim - n + i] = (rn_real)net->desc.log_std;
     if (net->desc.gaussian && net->desc.state_std && !net->desc.no_bias)
@@ -1663,7 +1673,7 @@ static int rni_net_shape(rn_net *net) { /* layers, dim; 0 = something is out of 
     if (rni_net_free_std(net)) net->dim += d->outputs;
     return 1;
 }
-RN_API rn_policy rn_net_policy(rn_net *net, const rn_net_desc *d) {
+RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     rn_policy p;
     memset(&p, 0, sizeof p);
     memset(net, 0, sizeof *net);
@@ -1773,7 +1783,7 @@ static size_t rni_table_work(void *self, size_t T) {
     (void)T;
     return 2 * rni_pad(((const rn_table *)self)->actions) * sizeof(rn_real);
 }
-RN_API rn_policy rn_table_policy(rn_table *table, size_t states, size_t actions) {
+RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t actions) {
     const size_t most = (size_t)1 << 24;
     rn_policy p;
     memset(&p, 0, sizeof p);
@@ -1791,7 +1801,7 @@ RN_API rn_policy rn_table_policy(rn_table *table, size_t states, size_t actions)
     p.work_size = rni_table_work;
     return p;
 }
-RN_API size_t rn_policy_work(const rn_policy *p, size_t T) {
+RN_API size_t rn_policy_work_size(const rn_policy *p, size_t T) {
     const size_t bytes = p->work_size ? p->work_size(p->self, T) : 0;
     return (p->work_size && !bytes) || bytes > (size_t)-1 - 2 * RNI_ALIGN ? 0 : bytes + RNI_ALIGN;
 }
@@ -1810,7 +1820,7 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
 }
 
 /* ---- 7. estimators */
-RN_API void rn_psi(const rn_method *m, size_t T, const double *reward, double *psi) {
+RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward, double *psi) {
     double sum = 0, power = 1; /* Psi_t = sum_{h>=t} discount^h r_h: the powers forth, the sums back */
     size_t t;
     for (t = 0; t < T; t++, power *= m->discount) psi[t] = power * reward[t];
@@ -1860,22 +1870,21 @@ static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_r
     p->grad(p->self, at, T, obs, act, w, down, work);
     for (i = 0; i < p->dim; i++) h[i] += (up[i] - down[i]) / (2 * e);
 }
-RN_API void rn_bu(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                  const rn_real *act, const rn_real *w, int causal, rn_real *v, rn_real *k, rn_real *c, rn_real *tmp,
-                  void *work) {
-    if (p->dot) p->dot(p->self, theta, u, T, obs, act, c, work);
-    else        rni_dot_by_grad(p, theta, u, T, obs, act, c, tmp, work);
-    rni_bu_weights(T, w, c, causal, k);
-    if (p->dot && p->hvp) p->hvp(p->self, theta, u, T, obs, act, w, k, v, work);
-    else                  rni_hvp_by_grad(p, theta, u, T, obs, act, w, k, v, tmp, work);
+RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v) {
+    const rn_policy *p = b->policy;
+    if (p->dot) p->dot(p->self, b->theta, b->u, b->T, b->obs, b->act, b->c, b->work);
+    else        rni_dot_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->c, b->tmp, b->work);
+    rni_bu_weights(b->T, b->psi, b->c, b->causal, b->k);
+    if (p->dot && p->hvp) p->hvp(p->self, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->work);
+    else                  rni_hvp_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->tmp, b->work);
 }
 
-/* Baselines. Both are told about an episode only after its weights are made. */
+/* Baselines. Both are told about a trajectory only after its weights are made. */
 typedef struct rni_base {
     double  *mean, *count;      /* TIME: sums of Psi_t and how many, per t */
     size_t   n, ld;             /* RIDGE: features; length of a row of features and target, padded */
     double  *A, *L, *b, *coef;  /* A = sum x x^T, its Cholesky factor, b = sum x y, the solution */
-    rn_real *rows, *sums;       /* an episode's features and target; their products */
+    rn_real *rows, *sums;       /* a trajectory's features and target; their products */
     rn_real *zero;
 } rni_base;
 
@@ -2019,16 +2028,16 @@ struct rn_agent {
     agg_rng        rng;
     rn_random      random;       /* behind rng, unless that is the host's */
     int            random_action, flip_reward;
-    rn_agent_stats stats;
+    rn_stats stats;
     int            has_d;        /* d and theta_{t-1} exist */
     int            busy;         /* a round is under way ... */
-    int            playing;      /* ... and in it an episode */
-    size_t         episode, episodes, t; /* of this round; t: steps of the episode so far */
+    int            playing;      /* ... and in it a trajectory */
+    size_t         trajectory, trajectories, t; /* of this round; t: steps of the trajectory so far */
     double         eta;
     double         sum_return, sum_length;
     rni_base       base;
     rn_real       *d, *theta, *before, *u, *hat, *g, *v, *tmp; /* dim each, tmp 3 dim; before = theta_{t-1} */
-    rn_real       *obs, *act, *w, *k, *c;                      /* the episode; obs has a row more */
+    rn_real       *obs, *act, *w, *k, *c;                      /* the trajectory; obs has a row more */
     double        *reward, *psi;
     void          *work;
     unsigned char *env_backup;
@@ -2047,7 +2056,7 @@ static void rni_method_defaults(rn_method *m) {
     if (!(m->forget > 0)) m->forget = 0.9;
     if (!(m->ridge > 0))  m->ridge = 1e-3;
 }
-static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* task and policy, alone and together */
+static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* environment and policy, alone and together */
     if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
     if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions) return RN_ERR_DESC;
     if (!rni_product_fits(e->obs_dim, 2) || !rni_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
@@ -2118,7 +2127,7 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
     if (s != RN_OK) return s;
     g->random_action = d->random_action;
     g->flip_reward = d->flip_reward;
-    g->random = rn_random_make(d->seed, d->rng.next ? 0 : d->stream);
+    g->random = rn_make_random(d->seed, d->rng.next ? 0 : d->stream);
     g->rng = d->rng.next ? d->rng : rn_random_rng(&g->random);
     memset(g->hat, 0, g->policy.dim * sizeof *g->hat); /* saved with the rest, also before its first use */
     rni_base_clear(&g->base, g->method.horizon);
@@ -2129,19 +2138,19 @@ static rn_status rni_world_reset(const rn_env *e, const agg_rng *rng, rn_real *o
     e->reset(e->self, rng, obs);
     return rni_all_finite(obs, e->obs_dim) ? RN_OK : RN_ERR_ENV;
 }
-/* one step of the world: an action by the policy (or at random), checked, then the task's answer */
+/* one step of the world: an action by the policy (or at random), checked, then the environment's answer */
 RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
                                     const agg_rng *act_rng, int random_action, const rn_real *obs, rn_real *act,
                                     rn_real *next, double *reward, int *running, void *work) {
     size_t j;
-    rn_result r;
+    rn_step_result r;
     if (!random_action) p->act(p->self, theta, obs, act_rng, act, work);
-    else if (e->actions) act[0] = (rn_real)rn_below(rng, e->actions);
+    else if (e->actions) act[0] = (rn_real)rn_draw_below(rng, e->actions);
     else
         for (j = 0; j < e->act_dim; j++) {
             const int unset = e->act_low == 0 && e->act_high == 0;
             const double low = unset ? -1 : e->act_low, high = unset ? 1 : e->act_high;
-            act[j] = (rn_real)(low + (high - low) * rn_uniform(rng));
+            act[j] = (rn_real)(low + (high - low) * rn_draw_uniform(rng));
         }
     if (e->actions) {
         if (!(act[0] >= 0 && act[0] < (rn_real)e->actions) || (rn_real)(uint32_t)act[0] != act[0]) return RN_ERR_POLICY;
@@ -2153,15 +2162,15 @@ RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const r
     *running = r == RN_RUNNING;
     return RN_OK;
 }
-/* episodes for v come after those for g */
-static int rni_is_hat(const rn_agent *a) { return a->episode >= a->method.batch; }
+/* trajectories for v come after those for g */
+static int rni_is_hat(const rn_agent *a) { return a->trajectory >= a->method.batch; }
 
 static const rn_real *rni_agent_point(const rn_agent *a) { return rni_is_hat(a) ? a->hat : a->theta; }
 
-static rn_status rni_agent_start_episode(rn_agent *a) {
+static rn_status rni_agent_start_trajectory(rn_agent *a) {
     size_t i;
     if (rni_is_hat(a)) { /* theta^ = q theta_t + (1-q) theta_{t-1} */
-        const rn_real q = (rn_real)rn_uniform(&a->rng), p = 1 - q;
+        const rn_real q = (rn_real)rn_draw_uniform(&a->rng), p = 1 - q;
         for (i = 0; i < a->policy.dim; i++) a->hat[i] = q * a->theta[i] + p * a->before[i];
     }
     if (a->policy.prepare) a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
@@ -2171,19 +2180,35 @@ static rn_status rni_agent_start_episode(rn_agent *a) {
 }
 static void rni_agent_weights(rn_agent *a) { /* w = Psi, less the baseline, whitened */
     size_t t;
-    rn_psi(&a->method, a->t, a->reward, a->psi);
+    rn_compute_returns_to_go(&a->method, a->t, a->reward, a->psi);
     rni_base_apply(&a->base, &a->method, a->policy.obs_dim, a->t, a->obs, a->psi);
     if (a->method.whiten) rni_whiten(a->t, a->psi);
     for (t = 0; t < a->t; t++) a->w[t] = (rn_real)a->psi[t];
 }
-static rn_status rni_agent_end_episode(rn_agent *a) { /* g += g(tau, theta), or v += B(tau^, theta^) u */
+static void rni_agent_add_hessian(rn_agent *a) { /* v += B(tau^, theta^) u */
+    rn_hessian_product b;
+    b.policy = &a->policy;
+    b.theta = a->hat;
+    b.u = a->u;
+    b.T = a->t;
+    b.obs = a->obs;
+    b.act = a->act;
+    b.psi = a->w;
+    b.causal = a->method.causal;
+    b.k = a->k;
+    b.c = a->c;
+    b.tmp = a->tmp;
+    b.work = a->work;
+    rn_add_hessian_product(&b, a->v);
+}
+static rn_status rni_agent_end_trajectory(rn_agent *a) { /* g += g(tau, theta), or v += B(tau^, theta^) u */
     const rn_policy *p = &a->policy;
     double sum = 0;
     size_t t;
     a->playing = 0;
     rni_agent_weights(a);
     if (rni_is_hat(a)) {
-        rn_bu(p, a->hat, a->u, a->t, a->obs, a->act, a->w, a->method.causal, a->v, a->k, a->c, a->tmp, a->work);
+        rni_agent_add_hessian(a);
         if (!rni_all_finite(a->v, p->dim)) return RN_ERR_POLICY;
     } else {
         p->grad(p->self, a->theta, a->t, a->obs, a->act, a->w, a->g, a->work);
@@ -2192,8 +2217,8 @@ static rn_status rni_agent_end_episode(rn_agent *a) { /* g += g(tau, theta), or 
         if (rni_finite(a->sum_return + sum)) a->sum_return += sum; /* giants are not counted */
         a->sum_length += (double)a->t;
     }
-    RNI_UP(a->stats.episodes, uint64_t);
-    a->episode++;
+    RNI_UP(a->stats.trajectories, uint64_t);
+    a->trajectory++;
     return RN_OK;
 }
 static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta g */
@@ -2202,7 +2227,7 @@ static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta
     const rn_real memory = a->method.no_memory ? 0 : 1;
     rn_real vs = share;
     size_t i;
-    if (a->method.clip > 0 && a->episodes > a->method.batch) {
+    if (a->method.clip > 0 && a->trajectories > a->method.batch) {
         const double most = a->method.clip * rni_norm(a->d, dim), size = rni_norm(a->v, dim) * (double)share;
         if (size > most) vs = (rn_real)((double)share * (most / size));
     }
@@ -2225,7 +2250,7 @@ static int rni_agent_move(rn_agent *a) { /* u = theta_t - theta_{t-1}; 0 if it i
     }
     return any != 0;
 }
-RN_API rn_status rn_agent_begin(rn_agent *a, const rn_real *theta, double eta) {
+RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
     const size_t bytes = a && theta ? a->policy.dim * sizeof *theta : 0;
     int hessian;
     if (!bytes) return RN_ERR_ARG;
@@ -2240,15 +2265,15 @@ RN_API rn_status rn_agent_begin(rn_agent *a, const rn_real *theta, double eta) {
     }
     hessian = rni_agent_move(a) && !a->method.no_hessian && eta < 1; /* the first round moves nowhere */
     a->eta = eta;
-    a->episode = 0;
-    a->episodes = a->method.batch * (hessian ? 2 : 1);
+    a->trajectory = 0;
+    a->trajectories = a->method.batch * (hessian ? 2 : 1);
     a->sum_return = a->sum_length = 0;
     a->playing = 0;
     a->busy = 1;
     rni_base_round(&a->base, &a->method);
     return RN_OK;
 }
-/* to the end of the episode or of the budget */
+/* to the end of the trajectory or of the budget */
 static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
     const rn_policy *p = &a->policy;
     const rn_real *theta = rni_agent_point(a);
@@ -2265,7 +2290,7 @@ static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
         ++*used;
         RNI_UP(a->stats.steps, uint64_t);
         a->t = t + 1;
-        if (!running || a->t == a->method.horizon) return rni_agent_end_episode(a);
+        if (!running || a->t == a->method.horizon) return rni_agent_end_trajectory(a);
     }
     return RN_MORE;
 }
@@ -2275,22 +2300,22 @@ RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
     *count = 0;
     if (!a) return RN_ERR_ARG;
     if (!a->busy) return RN_ERR_ORDER;
-    while (s == RN_OK && a->episode < a->episodes) {
+    while (s == RN_OK && a->trajectory < a->trajectories) {
         if (*count >= budget) return RN_MORE;
-        if (!a->playing) s = rni_agent_start_episode(a);
+        if (!a->playing) s = rni_agent_start_trajectory(a);
         if (s == RN_OK) s = rni_agent_play(a, budget, count);
     }
     if (s == RN_MORE) return s;
     a->busy = a->playing = 0;
     return s == RN_OK ? rni_agent_end_round(a) : s;
 }
-RN_API rn_status rn_agent_round(rn_agent *a, const rn_real *theta, double eta) {
-    const rn_status s = rn_agent_begin(a, theta, eta);
+RN_API rn_status rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta) {
+    const rn_status s = rn_agent_begin_round(a, theta, eta);
     return s == RN_OK ? rn_agent_tick(a, (size_t)-1, NULL) : s;
 }
 RN_API const rn_real *rn_agent_direction(const rn_agent *a) { return a && a->has_d ? a->d : NULL; }
-RN_API rn_agent_stats rn_agent_get_stats(const rn_agent *a) {
-    rn_agent_stats none;
+RN_API rn_stats rn_agent_stats(const rn_agent *a) {
+    rn_stats none;
     memset(&none, 0, sizeof none);
     return a ? a->stats : none;
 }
@@ -2308,17 +2333,17 @@ static rn_schedule rni_schedule(rn_schedule_kind kind, double value, double end,
     s.rounds = rounds;
     return s;
 }
-RN_API rn_schedule rn_constant(double value) { return rni_schedule(RN_CONSTANT, value, 0, 0, 0, 0); }
-RN_API rn_schedule rn_linear(double value, double end, size_t rounds) {
-    return rni_schedule(RN_LINEAR, value, end, 0, 0, rounds);
+RN_API rn_schedule rn_schedule_constant(double value) { return rni_schedule(RN_SCHEDULE_CONSTANT, value, 0, 0, 0, 0); }
+RN_API rn_schedule rn_schedule_linear(double value, double end, size_t rounds) {
+    return rni_schedule(RN_SCHEDULE_LINEAR, value, end, 0, 0, rounds);
 }
-RN_API rn_schedule rn_steps(double value, double factor, size_t rounds) {
-    return rni_schedule(RN_STEPS, value, 0, factor, 0, rounds);
+RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rounds) {
+    return rni_schedule(RN_SCHEDULE_STAIRCASE, value, 0, factor, 0, rounds);
 }
-RN_API rn_schedule rn_theorem_gamma(double G1, double muF) { return rni_schedule(RN_INVERSE, 6 * G1 / muF, 0, 0, 2,
+RN_API rn_schedule rn_theory_gamma(double G1, double muF) { return rni_schedule(RN_SCHEDULE_INVERSE, 6 * G1 / muF, 0, 0, 2,
                                                                                  1); }
-RN_API rn_schedule rn_theorem_eta(void) { return rni_schedule(RN_INVERSE, 1, 0, 0, 0, 1); }
-RN_API size_t rn_theorem_horizon(double T, double discount) {
+RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE, 1, 0, 0, 0, 1); }
+RN_API size_t rn_theory_horizon(double T, double discount) {
     double h;
     if (!(discount >= 0 && discount < 1) || !(T >= 0) || !rni_finite(T)) return 0;
     h = rni_log(T + 1) / (1 - discount);
@@ -2329,24 +2354,24 @@ static double rni_power(double x, size_t n) { /* by squaring: 2^60 rounds are 60
     for (; n; n /= 2, x *= x) if (n & 1) power *= x;
     return power;
 }
-RN_API double rn_schedule_at(const rn_schedule *s, size_t t) {
+RN_API double rn_schedule_value(const rn_schedule *s, size_t t) {
     const size_t rounds = s->rounds ? s->rounds : 1;
     const size_t past = t ? t - 1 : 0;
     double value = s->value;
     switch (s->kind) {
-        case RN_CONSTANT: return value;
-        case RN_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)past / (double)rounds);
-        case RN_INVERSE:  return value / ((double)(t / rounds) + s->shift);
-        case RN_CALLBACK: return s->at ? s->at(s->self, t) : 0;
-        case RN_STEPS:    return value * rni_power(s->factor, past / rounds);
+        case RN_SCHEDULE_CONSTANT: return value;
+        case RN_SCHEDULE_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)past / (double)rounds);
+        case RN_SCHEDULE_INVERSE:  return value / ((double)(t / rounds) + s->shift);
+        case RN_SCHEDULE_CALLBACK: return s->at ? s->at(s->self, t) : 0;
+        case RN_SCHEDULE_STAIRCASE:    return value * rni_power(s->factor, past / rounds);
     }
     return 0;
 }
 static rn_status rni_schedule_check(const rn_schedule *s) {
-    if ((unsigned)s->kind > RN_CALLBACK || (s->kind == RN_CALLBACK && !s->at)) return RN_ERR_DESC;
+    if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK || (s->kind == RN_SCHEDULE_CALLBACK && !s->at)) return RN_ERR_DESC;
     if (!rni_finite(s->value) || !rni_finite(s->end) || !rni_finite(s->factor) ||
         !rni_finite(s->shift)) return RN_ERR_DESC;
-    return s->kind == RN_STEPS && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC : RN_OK;
+    return s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC : RN_OK;
 }
 
 struct rn_server {
@@ -2366,12 +2391,12 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (!d->n || !d->dim) return RN_ERR_ARG;
     if (s == RN_OK) s = rni_schedule_check(&d->eta);
     if (s != RN_OK) return s;
-    if ((unsigned)d->step > RN_STEP_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
+    if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
     if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1) || !(d->epsilon >= 0)) return RN_ERR_DESC;
     if (!rni_product_fits(d->n, d->dim) || !rni_product_fits(d->dim, 16)) return RN_ERR_SIZE;
     return RN_OK;
 }
-static int rni_is_adam(rn_step_kind k) { return k == RN_STEP_ADAM || k == RN_STEP_ADAM_NORMALISED; }
+static int rni_is_adam(rn_update_kind k) { return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED; }
 
 static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_server **out) {
     rn_server local, *g;
@@ -2394,7 +2419,7 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
     g->next  = rni_take_real(a, d->dim);
     g->d     = rni_take_real(a, d->dim);
     g->new_d = rni_take_real(a, d->dim);
-    if (rni_is_adam(d->step)) {
+    if (rni_is_adam(d->update)) {
         g->m = rni_take_real(a, d->dim);
         g->v = rni_take_real(a, d->dim);
     }
@@ -2446,16 +2471,16 @@ RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, voi
 }
 RN_API const rn_real *rn_server_theta(const rn_server *s)     { return s ? s->theta : NULL; }
 RN_API const rn_real *rn_server_direction(const rn_server *s) { return s ? s->d : NULL; }
-RN_API size_t         rn_server_round(const rn_server *s)     { return s ? s->t : 0; }
-RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_at(&s->desc.eta, s->t) : 0; }
-RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_at(&s->desc.gamma, s->t) : 0; }
+RN_API size_t         rn_server_current_round(const rn_server *s)     { return s ? s->t : 0; }
+RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_value(&s->desc.eta, s->t) : 0; }
+RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_value(&s->desc.gamma, s->t) : 0; }
 
 /* d/||d|| = scale (lift d); lift is 1 unless ||d|| or 1/||d|| would not fit a double; no normalised step: both 1 */
 typedef struct rni_unit { double lift, scale; } rni_unit;
 static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
     rni_unit u = { 1, 1 };
     size_t i;
-    if (s->desc.step != RN_STEP_NORMALISED && s->desc.step != RN_STEP_ADAM_NORMALISED) return u;
+    if (s->desc.update != RN_UPDATE_NORMALISED && s->desc.update != RN_UPDATE_ADAM_NORMALISED) return u;
     if (norm > 0 && !(norm > 1e-290 && norm < 1e290)) {
         u.lift = rni_float((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
         for (i = 0; i < s->desc.dim; i++) tmp[i] = (rn_real)(u.lift * (double)s->new_d[i]);
@@ -2468,7 +2493,7 @@ static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
    the coordinate for good, and could not be saved. */
 static double rni_step_number(const rn_server *s, rni_unit unit, size_t i) {
     const double x = unit.scale * (unit.lift * (double)s->new_d[i]), most = RNI_REAL_ROOT;
-    if (!rni_is_adam(s->desc.step)) return x;
+    if (!rni_is_adam(s->desc.update)) return x;
     return x > most ? most : x < -most ? -most : x;
 }
 /* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
@@ -2478,7 +2503,7 @@ static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_
     size_t i;
     for (i = 0; i < d->dim; i++) {
         double step = rni_step_number(s, unit, i);
-        if (rni_is_adam(d->step)) {
+        if (rni_is_adam(d->update)) {
             const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
             const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
             step = m * fix1 / (rni_sqrt(v * fix2) + d->epsilon);
@@ -2541,13 +2566,13 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     rni_server_move(s, p->gamma, unit, s->next);
     rni_project(s->next, s->desc.dim, s->desc.radius);
     if (!rni_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
-    if (rni_is_adam(s->desc.step)) rni_adam_move(s, unit);
+    if (rni_is_adam(s->desc.update)) rni_adam_move(s, unit);
     memcpy(s->d, s->new_d, s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
     memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
     RNI_UP(s->t, size_t);
     return RN_OK;
 }
-RN_API rn_status rn_server_step(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
+RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
     rn_progress p;
     if (!s || !rows) return RN_ERR_ARG;
     memset(&p, 0, sizeof p);
@@ -2555,18 +2580,18 @@ RN_API rn_status rn_server_step(rn_server *s, const rn_real *const *rows, rn_pro
     if (progress) *progress = p;
     return p.status;
 }
-RN_API void rn_server_skip(rn_server *s) { if (s) RNI_UP(s->t, size_t); }
+RN_API void rn_server_skip_round(rn_server *s) { if (s) RNI_UP(s->t, size_t); }
 
 /* ---- 10. trainer */
 struct rn_trainer {
     rn_trainer_desc  desc;
     rn_server       *server;
     rn_agent       **agents;
-    rn_lie          *lies;      /* one per agent */
+    rn_attack          *attacks;      /* one per agent */
     rn_status       *status;    /* of each agent's round; RN_MORE while it plays */
     size_t          *share, *used;
     const rn_real  **rows, **honest;
-    rn_real         *sent;      /* agents rows: what liars send */
+    rn_real         *sent;      /* agents rows: what adversaries send */
     rn_random        random;    /* for attacks */
     rn_progress      progress;
     size_t           rounds;
@@ -2587,23 +2612,23 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     d.method.baseline = RN_BASELINE_RIDGE;
     d.method.causal = 1;
     d.server.agg = agg_make_desc(AGG_MDA, agents, policy.dim, f);
-    d.server.eta = rn_constant(0.5);
-    d.server.gamma = rn_linear(0.08, 0, 200);
+    d.server.eta = rn_schedule_constant(0.5);
+    d.server.gamma = rn_schedule_linear(0.08, 0, 200);
     return d;
 }
-static rn_lie rni_lie_of(const rn_trainer_desc *d, size_t i) {
-    rn_lie none;
+static rn_attack rni_attack_of(const rn_trainer_desc *d, size_t i) {
+    rn_attack none;
     memset(&none, 0, sizeof none);
-    none.kind = RN_LIE_NONE;
-    if (d->each) return d->each[i];
-    return i + d->liars >= d->agents ? d->lie : none;
+    none.kind = RN_ATTACK_NONE;
+    if (d->attacks) return d->attacks[i];
+    return i + d->adversaries >= d->agents ? d->attack : none;
 }
-static int rni_lie_ok(const rn_lie *l) {
-    return (unsigned)l->kind <= RN_LIE_NONE && (l->kind != RN_LIE_VECTOR ||
-                                                (unsigned)l->attack.kind < AGG_ATTACK_COUNT);
+static int rni_attack_ok(const rn_attack *l) {
+    return (unsigned)l->kind <= RN_ATTACK_NONE && (l->kind != RN_ATTACK_VECTOR ||
+                                                (unsigned)l->vector.kind < AGG_ATTACK_COUNT);
 }
 static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) {
-    const rn_lie lie = rni_lie_of(d, i);
+    const rn_attack attack = rni_attack_of(d, i);
     rn_agent_desc a;
     memset(&a, 0, sizeof a);
     a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
@@ -2612,8 +2637,8 @@ static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) 
     a.seed = d->seed;
     a.stream = (uint32_t)i;
     if (d->rngs) a.rng = d->rngs[i];
-    a.random_action = lie.kind == RN_LIE_ACTION;
-    a.flip_reward = lie.kind == RN_LIE_REWARD;
+    a.random_action = attack.kind == RN_ATTACK_RANDOM_ACTION;
+    a.flip_reward = attack.kind == RN_ATTACK_REWARD_FLIP;
     return a;
 }
 static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
@@ -2636,20 +2661,20 @@ static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_tr
     if (make) s = rn_server_init(&g->server, &sd, block, server_size);
     for (i = 0; i < d->agents && s == RN_OK; i++) {
         const rn_agent_desc ad = rni_trainer_agent_desc(d, i);
-        const rn_lie lie = rni_lie_of(d, i);
+        const rn_attack attack = rni_attack_of(d, i);
         const size_t size = rn_agent_size(&ad);
         rn_agent *no_agent;
         probe = rni_arena_make(NULL, 0);
-        if (!rni_lie_ok(&lie)) return RN_ERR_DESC;
+        if (!rni_attack_ok(&attack)) return RN_ERR_DESC;
         if (!size) return rni_agent_layout(&ad, &probe, &no_agent);
         block = rni_take(a, 1, size);
         if (!i) {
-            g->scratch_size = rn_evaluate_size(&ad.env, &ad.policy);
+            g->scratch_size = rn_evaluate_scratch_size(&ad.env, &ad.policy);
             g->scratch = rni_take(a, 1, g->scratch_size);
         }
         if (!make) continue;
         s = rn_agent_init(&g->agents[i], &ad, block, size);
-        g->lies[i] = lie;
+        g->attacks[i] = attack;
         g->status[i] = RN_OK;
     }
     return s == RN_OK && a->bad ? RN_ERR_SIZE : s;
@@ -2660,7 +2685,7 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
     int make;
     if (!d->agents || (!d->envs && !d->make_env) || !d->policy.dim) return RN_ERR_ARG;
     if (d->agents > 0xffffffffu || !rni_product_fits(d->agents, 64)) return RN_ERR_SIZE;
-    if (d->liars > d->agents) return RN_ERR_DESC;
+    if (d->adversaries > d->agents) return RN_ERR_DESC;
     if (!rni_product_fits(d->agents, d->policy.dim)) return RN_ERR_SIZE;
     make = a->base != NULL;
     g = (rn_trainer *)rni_take(a, 1, sizeof *g);
@@ -2668,7 +2693,7 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
     memset(g, 0, sizeof *g);
     g->desc = *d;
     g->agents = (rn_agent **)rni_take(a, d->agents, sizeof *g->agents);
-    g->lies   = (rn_lie *)rni_take(a, d->agents, sizeof *g->lies);
+    g->attacks   = (rn_attack *)rni_take(a, d->agents, sizeof *g->attacks);
     g->status = (rn_status *)rni_take(a, d->agents, sizeof *g->status);
     g->share  = (size_t *)rni_take(a, d->agents, sizeof *g->share);
     g->used   = (size_t *)rni_take(a, d->agents, sizeof *g->used);
@@ -2704,7 +2729,7 @@ RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d,
         if (!rni_all_finite(g->server->theta, d->policy.dim)) return RN_ERR_POLICY;
     }
     g->desc.envs = NULL; /* all copied: the desc's arrays may go */
-    g->desc.each = NULL;
+    g->desc.attacks = NULL;
     g->desc.rngs = NULL;
     g->desc.server.theta = NULL;
     *trainer = g;
@@ -2734,8 +2759,8 @@ static void rni_trainer_begin(rn_trainer *t) {
     size_t i;
     for (i = 0; i < t->desc.agents; i++) {
         t->status[i] = RN_OK;
-        if (t->lies[i].kind == RN_LIE_SILENT) continue; /* does not even play */
-        t->status[i] = rn_agent_begin(t->agents[i], rn_server_theta(t->server), eta);
+        if (t->attacks[i].kind == RN_ATTACK_SILENCE) continue; /* does not even play */
+        t->status[i] = rn_agent_begin_round(t->agents[i], rn_server_theta(t->server), eta);
         if (t->status[i] == RN_OK) t->status[i] = RN_MORE;
     }
     t->busy = 1;
@@ -2765,22 +2790,22 @@ static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
     for (i = 0; i < n; i++) used += t->used[i];
     return used;
 }
-/* the rows that go to the server; liars look at the honest rows first */
+/* the rows that go to the server; adversaries look at the honest rows first */
 static void rni_trainer_rows(rn_trainer *t) {
     const size_t n = t->desc.agents, dim = t->desc.policy.dim;
-    size_t i, honest = 0, liars = 0;
+    size_t i, honest = 0, adversaries = 0;
     for (i = 0; i < n; i++) {
-        const int fine = t->status[i] == RN_OK && t->lies[i].kind != RN_LIE_SILENT;
+        const int fine = t->status[i] == RN_OK && t->attacks[i].kind != RN_ATTACK_SILENCE;
         t->rows[i] = fine ? rn_agent_direction(t->agents[i]) : NULL;
-        liars += t->lies[i].kind != RN_LIE_NONE;
-        if (t->lies[i].kind == RN_LIE_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
+        adversaries += t->attacks[i].kind != RN_ATTACK_NONE;
+        if (t->attacks[i].kind == RN_ATTACK_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
     }
     for (i = 0; i < n; i++) {
-        agg_attack_desc a = t->lies[i].attack;
+        agg_attack_desc a = t->attacks[i].vector;
         rn_real *to = t->sent + i * dim;
-        if (t->lies[i].kind != RN_LIE_VECTOR || !t->rows[i]) continue;
+        if (t->attacks[i].kind != RN_ATTACK_VECTOR || !t->rows[i]) continue;
         if (!a.n) a.n = n;
-        if (!a.f) a.f = liars;
+        if (!a.f) a.f = adversaries;
         if (!a.rng.next) a.rng = rn_random_rng(&t->random);
         t->rows[i] = agg_attack(&a, t->honest, honest, dim, t->rows[i], to) == AGG_OK ? to : NULL;
     }
@@ -2788,10 +2813,10 @@ static void rni_trainer_rows(rn_trainer *t) {
 static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
     size_t i, honest = 0;
     for (i = 0; i < t->desc.agents; i++) {
-        const rn_agent_stats *s = &t->agents[i]->stats;
-        if (s->episodes > p->trajectories) p->trajectories = s->episodes;
+        const rn_stats *s = &t->agents[i]->stats;
+        if (s->trajectories > p->trajectories) p->trajectories = s->trajectories;
         p->env_steps += s->steps;
-        if (t->lies[i].kind != RN_LIE_NONE || t->status[i] != RN_OK) continue;
+        if (t->attacks[i].kind != RN_ATTACK_NONE || t->status[i] != RN_OK) continue;
         p->mean_return += s->mean_return;
         p->mean_length += s->mean_length;
         honest++;
@@ -2803,8 +2828,8 @@ static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
 static rn_status rni_trainer_end(rn_trainer *t) {
     rn_status s;
     rni_trainer_rows(t);
-    s = rn_server_step(t->server, t->rows, &t->progress);
-    if (s != RN_OK) rn_server_skip(t->server);
+    s = rn_server_update(t->server, t->rows, &t->progress);
+    if (s != RN_OK) rn_server_skip_round(t->server);
     rni_trainer_figures(t, &t->progress);
     t->busy = 0;
     RNI_UP(t->rounds, size_t);
@@ -2820,26 +2845,26 @@ RN_API rn_status rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used) {
     if (used) *used = count;
     return rni_trainer_playing(t) ? RN_MORE : rni_trainer_end(t);
 }
-RN_API rn_status rn_trainer_round(rn_trainer *t) { return rn_trainer_tick(t, (size_t)-1, NULL); }
+RN_API rn_status rn_trainer_run_round(rn_trainer *t) { return rn_trainer_tick(t, (size_t)-1, NULL); }
 RN_API const rn_real *rn_trainer_theta(const rn_trainer *t) { return t ? t->server->theta : NULL; }
-RN_API size_t rn_trainer_rounds(const rn_trainer *t) { return t ? t->rounds : 0; }
+RN_API size_t rn_trainer_rounds_done(const rn_trainer *t) { return t ? t->rounds : 0; }
 RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t) { return t ? &t->progress : NULL; }
 RN_API rn_server *rn_trainer_server(rn_trainer *t) { return t ? t->server : NULL; }
 RN_API rn_agent *rn_trainer_agent(rn_trainer *t, size_t i) { return t && i < t->desc.agents ? t->agents[i] : NULL; }
 RN_API rn_status rn_trainer_agent_status(const rn_trainer *t, size_t i) {
     return t && i < t->desc.agents ? t->status[i] : RN_ERR_ARG;
 }
-RN_API rn_status rn_trainer_set_lie(rn_trainer *t, size_t i, const rn_lie *lie) {
-    rn_lie l;
+RN_API rn_status rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack) {
+    rn_attack l;
     if (!t || i >= t->desc.agents) return RN_ERR_ARG;
     if (t->busy) return RN_ERR_ORDER;
     memset(&l, 0, sizeof l);
-    l.kind = RN_LIE_NONE;
-    if (lie) l = *lie;
-    if (!rni_lie_ok(&l)) return RN_ERR_DESC;
-    t->lies[i] = l;
-    t->agents[i]->random_action = l.kind == RN_LIE_ACTION;
-    t->agents[i]->flip_reward = l.kind == RN_LIE_REWARD;
+    l.kind = RN_ATTACK_NONE;
+    if (attack) l = *attack;
+    if (!rni_attack_ok(&l)) return RN_ERR_DESC;
+    t->attacks[i] = l;
+    t->agents[i]->random_action = l.kind == RN_ATTACK_RANDOM_ACTION;
+    t->agents[i]->flip_reward = l.kind == RN_ATTACK_REWARD_FLIP;
     return RN_OK;
 }
 
@@ -2964,7 +2989,7 @@ static uint64_t rni_agent_print(const rn_agent *a) { /* sizes and options a save
 }
 static uint64_t rni_server_print(const rn_server *s) {
     uint64_t h = rni_hash(rni_hash(0xcbf29ce484222325u, s->desc.n), s->desc.dim);
-    return rni_hash(rni_hash(h, (uint64_t)s->desc.step), rni_bits(s->desc.radius));
+    return rni_hash(rni_hash(h, (uint64_t)s->desc.update), rni_bits(s->desc.radius));
 }
 static uint64_t rni_trainer_print(const rn_trainer *t) {
     uint64_t h = rni_server_print(t->server);
@@ -2990,12 +3015,12 @@ static void rni_io_env(rni_io *io, rn_agent *a) {
 }
 static int rni_io_agent(rni_io *io, rn_agent *a) { /* gives whether it is in the middle of a round */
     const size_t dim = a->policy.dim, m = a->method.batch;
-    size_t t, episodes;
+    size_t t, trajectories;
     int playing;
     a->env_bytes = NULL;
     rni_io_random(io, &a->random);
     rni_io_count(io, &a->stats.rounds);
-    rni_io_count(io, &a->stats.episodes);
+    rni_io_count(io, &a->stats.trajectories);
     rni_io_count(io, &a->stats.steps);
     rni_io_f64(io, &a->stats.mean_return, 1);
     rni_io_f64(io, &a->stats.mean_length, 1);
@@ -3006,9 +3031,9 @@ static int rni_io_agent(rni_io *io, rn_agent *a) { /* gives whether it is in the
     }
     if (!rni_io_flag(io, &a->busy)) return 0;
     playing = rni_io_flag(io, &a->playing);
-    episodes = rni_io_size(io, &a->episodes, m, 2 * m);
-    if (episodes != m && episodes != 2 * m) io->bad = 1;
-    (void)rni_io_size(io, &a->episode, 0, episodes - 1);
+    trajectories = rni_io_size(io, &a->trajectories, m, 2 * m);
+    if (trajectories != m && trajectories != 2 * m) io->bad = 1;
+    (void)rni_io_size(io, &a->trajectory, 0, trajectories - 1);
     rni_io_share(io, &a->eta);
     rni_io_f64(io, &a->sum_return, 1);
     rni_io_f64(io, &a->sum_length, 1);
@@ -3241,14 +3266,14 @@ static void *rni_evaluate_layout(rni_arena *a, const rn_policy *p, rn_real **obs
     *act = rni_take_real(a, p->act_dim);
     return rni_take(a, 1, bytes);
 }
-RN_API size_t rn_evaluate_size(const rn_env *env, const rn_policy *p) {
+RN_API size_t rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_real *obs, *act;
     if (!env || !p || rni_fit_check(env, p) != RN_OK) return 0;
     (void)rni_evaluate_layout(&a, p, &obs, &act);
     return rni_arena_size(&a);
 }
-static rn_status rni_evaluate_episode(const rn_env *env, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
+static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
                                       int sampled, size_t horizon, rn_real *obs, rn_real *act, void *work, double *sum,
                                       size_t *length) {
     rn_status s = rni_world_reset(env, rng, obs);
@@ -3265,22 +3290,22 @@ static rn_status rni_evaluate_episode(const rn_env *env, const rn_policy *p, con
     *length = t;
     return s;
 }
-RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
+RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
                              void *scratch,
-                             size_t size, rn_eval *out) {
-    const size_t episodes = d && d->episodes ? d->episodes : 10, horizon = d && d->horizon ? d->horizon : 1000;
+                             size_t size, rn_evaluation *out) {
+    const size_t trajectories = d && d->trajectories ? d->trajectories : 10, horizon = d && d->horizon ? d->horizon : 1000;
     rni_arena a = rni_arena_make(scratch, size);
     rn_random random;
     agg_rng rng;
     rn_real *obs, *act;
     void *work;
-    rn_eval e;
+    rn_evaluation e;
     size_t i, length = 0, need;
     rn_status s;
     if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
     s = rni_fit_check(env, p);
     if (s != RN_OK) return s;
-    need = rn_evaluate_size(env, p);
+    need = rn_evaluate_scratch_size(env, p);
     if (!need) return RN_ERR_SIZE;
     if (size < need) return RN_ERR_MEMORY;
     random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
@@ -3288,25 +3313,25 @@ RN_API rn_status rn_evaluate(const rn_eval_desc *d, const rn_env *env, const rn_
     work = rni_evaluate_layout(&a, p, &obs, &act);
     memset(&e, 0, sizeof e);
     if (p->prepare) p->prepare(p->self, theta, work);
-    for (i = 0; i < episodes; i++) {
+    for (i = 0; i < trajectories; i++) {
         double sum;
-        s = rni_evaluate_episode(env, p, theta, &rng, d->sampled, horizon, obs, act, work, &sum, &length);
+        s = rni_evaluate_trajectory(env, p, theta, &rng, d->sampled, horizon, obs, act, work, &sum, &length);
         if (s != RN_OK) return s;
-        e.mean += sum / (double)episodes;
-        e.length += (double)length / (double)episodes;
+        e.mean += sum / (double)trajectories;
+        e.length += (double)length / (double)trajectories;
         if (!i || sum < e.low) e.low = sum;
         if (!i || sum > e.high) e.high = sum;
     }
     *out = e;
     return RN_OK;
 }
-RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t episodes, double *mean_return) {
-    rn_eval_desc d;
-    rn_eval e;
+RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories, double *mean_return) {
+    rn_evaluation_desc d;
+    rn_evaluation e;
     rn_status s;
     if (!t || !env || !mean_return) return RN_ERR_ARG;
     memset(&d, 0, sizeof d);
-    d.episodes = episodes;
+    d.trajectories = trajectories;
     d.horizon = t->agents[0]->method.horizon;
     d.seed = t->desc.seed;
     d.stream = (uint32_t)t->rounds;
@@ -3316,14 +3341,14 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t ep
 }
 
 /* ---- 13. theory: the lemmas of the paper's appendix */
-static int rni_theory_ok(const rn_theory *p, double T) {
+static int rni_theory_ok(const rn_assumptions *p, double T) {
     return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 && p->discount < 1 &&
            p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f &&
            T >= 1 && rni_finite(T) && rni_finite(p->G1) && rni_finite(p->G2) && rni_finite(p->R) &&
            rni_finite(p->muF) && rni_finite(p->lambda) && rni_finite(p->eps_bias) && rni_finite(p->gap) &&
            rni_finite(p->sigma2) && rni_finite(p->sigmaH2);
 }
-RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
+RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
     rn_constants c = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
     double rest, decay, step, s2, h2;
     if (!rni_theory_ok(p, T)) return c;
@@ -3344,19 +3369,19 @@ RN_API rn_constants rn_theory_constants(const rn_theory *p, double T) {
     return c;
 }
 /* the bound without its first term, which T does not change */
-static double rni_theory_gap(const rn_theory *p, double T) {
+static double rni_theory_gap(const rn_assumptions *p, double T) {
     const rn_constants c = rn_theory_constants(p, T);
     const double honest = (double)(p->n - p->f), endless = rni_float(RNI_INF);
     const double noise = rni_sqrt(c.C2 * (1 + rni_log(T)) / honest);
-    const double lies = p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
+    const double attacks = p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
     const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
-                       32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + lies);
+                       32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + attacks);
     return sum == sum ? sum : endless; /* constants so large that they overflow bound nothing */
 }
-RN_API double rn_theory_bound(const rn_theory *p, double T) {
+RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
     return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T) : -1;
 }
-RN_API double rn_theory_trajectories(const rn_theory *p, double eps) { /* two a round; doubling, then halving */
+RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) { /* two a round; doubling, then halving */
     double low = 1, high = 1;
     int i;
     if (!(eps > 0) || !rni_theory_ok(p, 1)) return -1;

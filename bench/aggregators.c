@@ -34,7 +34,7 @@ static void table_free(table *t) {
     free(t->scratch);
 }
 
-/* Honest rows are standard normal; the f liars sit together at a distance where they are worth a look. */
+/* Honest rows are standard normal; the f adversaries sit together at a distance where they are worth a look. */
 static void fill_agents(table *t, double shift, uint64_t seed) {
     for (size_t i = 0; i < t->n; i++)
         for (size_t k = 0; k < t->dim; k++)
@@ -476,9 +476,9 @@ typedef struct placement {
 
 static const placement placements[] = {
     {"iid normal, dim 8", fill_gauss, 8, 0, NULL, 0, 0, 0},
-    {"liars in a near cluster", fill_gauss, 8, 1.5, NULL, 0, 0, 0},
+    {"adversaries in a near cluster", fill_gauss, 8, 1.5, NULL, 0, 0, 0},
     {"random 3-regular", NULL, 0, 0, graph_regular, 3, 54, 712},
-    {"liars in a far cluster", fill_gauss, 8, 9, NULL, 0, 0, 0},
+    {"adversaries in a far cluster", fill_gauss, 8, 9, NULL, 0, 0, 0},
     {"iid normal, dim 64", fill_gauss, 64, 0, NULL, 0, 0, 0},
     {"random on a sphere, dim 3", fill_sphere, 3, 0, NULL, 0, 0, 0},
     {"random on a sphere, dim 32", fill_sphere, 32, 0, NULL, 0, 0, 0},

@@ -47,7 +47,7 @@ static void play(player *p, int steps) {
     const agg_rng rng = rn_random_rng(&p->random);
     double reward, sum = 0;
     for (int i = 0; i < steps; i++) {
-        rn_result r;
+        rn_step_result r;
         if (p->length == 0) p->env.reset(p->env.self, &rng, p->obs);
         r = p->env.step(p->env.self, action_table + p->at, &rng, p->obs, &reward);
         p->at = (p->at + p->env.act_dim) % TABLE;
@@ -65,7 +65,7 @@ static player player_make(rn_env env) {
     player p;
     memset(&p, 0, sizeof p);
     p.env = env;
-    p.random = rn_random_make(1, 0);
+    p.random = rn_make_random(1, 0);
     return p;
 }
 

@@ -1,7 +1,7 @@
 /* How fast is learning? Ratios from one run, one thread, float:
      1. CartPole with a network of 4-16-16-2: acting, gradient and Hessian product beside the bare environment step and
-        beside a forward pass over the same episode
-     2. a whole round of Res-NHARPG at full-length episodes, and the share of the aggregator in it
+        beside a forward pass over the same trajectory
+     2. a whole round of Res-NHARPG at full-length trajectories, and the share of the aggregator in it
      3. a network of 64-64 with a Gaussian head: gradient and Hessian product beside the arithmetic limit of the machine
    Others use the machine too: contenders take turns, the thread is timed by its own clock, the least time counts.
    BENCH_QUICK=1 shortens it. */
@@ -12,7 +12,7 @@
 
 enum { AGENTS = 10, F = 3, LEARN = 200 };
 
-/* ---- an episode and what can be done with it ------------------------------------------------------------------- */
+/* ---- a trajectory and what can be done with it ------------------------------------------------------------------- */
 typedef struct task {
     rn_net    net;
     rn_policy policy;
@@ -28,15 +28,15 @@ static rn_real *numbers(size_t n) { return (rn_real *)bench_alloc(n, sizeof(rn_r
 static void task_make(task *t, const rn_net_desc *shape, size_t T) {
     uint64_t seed = 1;
     memset(t, 0, sizeof *t);
-    t->policy = rn_net_policy(&t->net, shape);
+    t->policy = rn_make_net_policy(&t->net, shape);
     t->T = T;
-    t->random = rn_random_make(7, 0);
+    t->random = rn_make_random(7, 0);
     const agg_rng rng = rn_random_rng(&t->random);
     const size_t  dim = t->policy.dim;
     t->theta = numbers(dim), t->u = numbers(dim), t->g = numbers(dim), t->tmp = numbers(3 * dim + 8 * T);
     t->obs = numbers((T + 1) * t->policy.obs_dim), t->act = numbers(T * t->policy.act_dim);
     t->w = numbers(T), t->k = numbers(T), t->c = numbers(T);
-    t->work = bench_alloc(rn_policy_work(&t->policy, T), 1);
+    t->work = bench_alloc(rn_policy_work_size(&t->policy, T), 1);
     t->work = (char *)t->work + (64 - (uintptr_t)t->work % 64) % 64; /* lives as long as the program */
     t->policy.init(t->policy.self, &rng, t->theta);
     for (size_t i = 0; i < dim; i++) t->u[i] = (rn_real)(0.01 * bench_gauss(&seed));
@@ -84,13 +84,14 @@ static void run_grad(task *t) {
 }
 
 static void run_bu(task *t) { /* everything that B u takes: dot, the weights of the steps, hvp */
-    rn_bu(&t->policy, t->theta, t->u, t->T, t->obs, t->act, t->w, 1, t->g, t->k, t->c, t->tmp, t->work);
+    const rn_hessian_product b = {&t->policy, t->theta, t->u, t->T, t->obs, t->act, t->w, 1, t->k, t->c, t->tmp, t->work};
+    rn_add_hessian_product(&b, t->g);
 }
 
-/* All leave obs and act as they are, so that everybody works on the same episode. */
+/* All leave obs and act as they are, so that everybody works on the same trajectory. */
 static const cartpole upright = {0.01, 0.02, -0.03, 0.01, 0};
 
-static void run_bare(task *t) { /* the recorded episode once more: the same start, the same actions */
+static void run_bare(task *t) { /* the recorded trajectory once more: the same start, the same actions */
     const agg_rng rng = rn_random_rng(&t->random);
     double        reward;
     *(cartpole *)t->env.self = upright;
@@ -141,15 +142,15 @@ static void print_step(const char *what, double seconds, size_t T, double ratio,
 }
 
 /* ---- 1. and 2. CartPole ---------------------------------------------------------------------------------------- */
-static rn_trainer *learn(task *t, cartpole *poles) { /* a policy that balances, so that episodes are long */
+static rn_trainer *learn(task *t, cartpole *poles) { /* a policy that balances, so that trajectories are long */
     rn_env      envs[AGENTS];
     rn_trainer *trainer = NULL;
     for (int i = 0; i < AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, t->policy);
-    d.server.gamma = rn_linear(0.08, 1e-6, LEARN); /* never 0: a theta that stands still saves the second episode */
-    d.liars = F;
+    d.server.gamma = rn_schedule_linear(0.08, 1e-6, LEARN); /* never 0: a theta that stands still saves the second trajectory */
+    d.adversaries = F;
     rn_status s = rn_trainer_create(&trainer, &d);
-    for (int round = 0; s == RN_OK && round < LEARN; round++) s = rn_trainer_round(trainer);
+    for (int round = 0; s == RN_OK && round < LEARN; round++) s = rn_trainer_run_round(trainer);
     if (s != RN_OK) {
         fprintf(stderr, "bench: %s\n", rn_status_text(s));
         exit(1);
@@ -163,12 +164,12 @@ static void bench_steps(task *t) {
     fprintf(stderr, "steps of CartPole ...\n");
     rollout(t, t->obs, t->act);
     race(t, c, 6);
-    printf("\nCartPole, network 4-16-16-2 (%d parameters), episode of %d steps: time per step\n", (int)t->policy.dim,
+    printf("\nCartPole, network 4-16-16-2 (%d parameters), trajectory of %d steps: time per step\n", (int)t->policy.dim,
            (int)t->T);
     print_step("bare environment step", c[0].seconds, t->T, 0, NULL, 0);
     print_step("acting alone", c[1].seconds, t->T, c[1].seconds / c[0].seconds, "environment step", 4);
     print_step("acting and stepping", c[2].seconds, t->T, c[2].seconds / c[0].seconds, "environment step", 0);
-    print_step("forward pass over the episode", c[3].seconds, t->T, 0, NULL, 0);
+    print_step("forward pass over the trajectory", c[3].seconds, t->T, 0, NULL, 0);
     print_step("grad, forward pass included", c[4].seconds, t->T, c[4].seconds / c[3].seconds, "forward pass", 3.5);
     print_step("B u (dot and hvp), all included", c[5].seconds, t->T, c[5].seconds / c[3].seconds, "forward pass", 9);
     printf("  (the forward pass is the first part of grad: the API has none alone)\n");
@@ -178,21 +179,21 @@ static double aggregate_seconds(rn_trainer *trainer, size_t dim) { /* MDA on wha
     agg_desc       d = agg_make_desc(AGG_MDA, AGENTS, dim, F);
     const rn_real *rows[AGENTS];
     bench_stat     b = {{0}, 0};
-    rn_real       *lies = numbers(F * dim), *out = numbers(dim);
+    rn_real       *attacks = numbers(F * dim), *out = numbers(dim);
     void          *scratch = bench_alloc(agg_scratch_size(&d), 1);
     for (size_t i = 0; i < AGENTS; i++) {
         rows[i] = rn_agent_direction(rn_trainer_agent(trainer, i));
         if (i < AGENTS - F) continue;
-        rn_real *lie = lies + (i - (AGENTS - F)) * dim;
-        for (size_t k = 0; k < dim; k++) lie[k] = (rn_real)-2.5 * rows[i][k];
-        rows[i] = lie;
+        rn_real *attack = attacks + (i - (AGENTS - F)) * dim;
+        for (size_t k = 0; k < dim; k++) attack[k] = (rn_real)-2.5 * rows[i][k];
+        rows[i] = attack;
     }
     for (int i = 0; i < 50; i++) {
         double start = bench_cpu();
         for (int k = 0; k < 20; k++) agg_aggregate(&d, rows, out, scratch, agg_scratch_size(&d), NULL);
         bench_add(&b, (bench_cpu() - start) / 20);
     }
-    free(lies), free(out), free(scratch);
+    free(attacks), free(out), free(scratch);
     return bench_min(&b);
 }
 
@@ -203,12 +204,12 @@ static void bench_round(rn_trainer *trainer, size_t dim) {
     fprintf(stderr, "whole rounds ...\n");
     for (int i = 0; i < (bench_quick() ? 20 : 200); i++) { /* by the step: now and then a pole falls early */
         const double before = (double)rn_trainer_progress(trainer)->env_steps, start = bench_cpu();
-        if (rn_trainer_round(trainer) != RN_OK) exit(1);
+        if (rn_trainer_run_round(trainer) != RN_OK) exit(1);
         const double seconds = bench_cpu() - start, steps = (double)rn_trainer_progress(trainer)->env_steps - before;
         if (seconds / steps < best) best = seconds / steps, step = steps;
     }
     const double round = best * AGENTS * 2 * 500, share = aggregate_seconds(trainer, dim) / round;
-    printf("\na round of Res-NHARPG: %d agents, two episodes of 500 steps each, MDA (best round had %.0f of %d steps)\n"
+    printf("\na round of Res-NHARPG: %d agents, two trajectories of 500 steps each, MDA (best round had %.0f of %d steps)\n"
            "  %.2f ms, %.1f ns for each environment step, everything included\n", AGENTS, step, AGENTS * 1000,
            round * 1e3, best * 1e9);
     printf("  %.0f x faster than the %.1f s of the authors' program (stored figure, two cores with AVX-512), target "

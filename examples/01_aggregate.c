@@ -1,5 +1,5 @@
-/* 01: ten agents each send an estimate of the same vector; three of them lie. What does each rule make of it?
-   The idea: the mean trusts everybody, a robust rule trusts any seven who agree, and nobody has to know who lies.
+/* 01: ten agents each send an estimate of the same vector; three of them Byzantine. What does each rule make of it?
+   The idea: the mean trusts everybody, a robust rule trusts any seven who agree, and nobody has to know who they are.
    Build: cc -O2 -I. examples/01_aggregate.c -o 01_aggregate -lm && ./01_aggregate */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
@@ -28,7 +28,7 @@ static void make_rows(float x[N][DIM], float mean[DIM]) {
             mean[k] += x[i][k] / HONEST;
         }
     for (int k = 0; k < DIM; k++) {
-        x[7][k] = NAN;            /* the crude liar: one NaN in a sum and the sum is NaN */
+        x[7][k] = NAN;            /* the crude adversary: one NaN in a sum and the sum is NaN */
         x[8][k] = 1e30f;          /* the giant: squaring it overflows a float */
         x[9][k] = mean[k] - 0.6f; /* the subtle one: every number is plausible, and all lean the same way */
     }
@@ -77,7 +77,7 @@ int main(void) {
     make_rows(x, mean);
     for (int i = 0; i < N; i++) rows[i] = x[i];
 
-    printf("%d agents, %d of them lie. Distance of each result to the mean of the honest:\n\n", N, F);
+    printf("%d agents, %d of them Byzantine. Distance of each result to the mean of the honest:\n\n", N, F);
     naive_mean(x, out);
     printf("  %-12s %-10.3g a loop that adds them up\n", "(no rule)", distance(out, mean));
     for (int r = 0; r < AGG_RULE_COUNT; r++) {

@@ -38,7 +38,7 @@ static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
     for (int k = 0; k < DIM; k++) {
         double truth = 2 * normal(state);
         mean[k] = 0;
-        for (int i = 0; i < N; i++) { /* the liars' rows too: what they would have sent */
+        for (int i = 0; i < N; i++) { /* the adversaries' rows too: what they would have sent */
             x[i][k] = (float)(truth + normal(state));
             if (i < HONEST) mean[k] += x[i][k] / HONEST;
         }
@@ -48,7 +48,7 @@ static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
     return diameter;
 }
 
-static void attack(int kind, float x[N][DIM], const float *const *rows, uint64_t *state) { /* kind -1: nobody lies */
+static void attack(int kind, float x[N][DIM], const float *const *rows, uint64_t *state) { /* kind -1: no adversaries */
     agg_attack_desc a = {N, F, (agg_attack_kind)kind, 0, 0, {random_bits, state}};
     for (int i = HONEST; kind >= 0 && i < N; i++)
         if (agg_attack(&a, rows, HONEST, DIM, x[i], x[i]) != AGG_OK) exit(1);
@@ -115,7 +115,7 @@ static int draw(const char *path, double error[ROWS][COLS], const char *const *r
     plot_heat h = {ROWS, COLS, error[0], row, col, {0.05, 2, 1}, "error / honest diameter", AGG_RULE_COUNT, COLS - 1};
     if (plot_open(&p, path, 900, 620, "Every rule against every attack") != 0) return -1;
     snprintf(note, sizeof note, "distance of the result to the mean of the honest rows, in honest diameters: %d rows, "
-             "%d of them lie, dimension %d, mean of %d instances", N, F, DIM, INSTANCES);
+             "%d of them Byzantine, dimension %d, mean of %d instances", N, F, DIM, INSTANCES);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     plot_heatmap(&p, plot_make_box(118, 106, 764, 456), &h);
     return plot_close(&p);
@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
         row[AGG_RULE_COUNT + k] = nnm_name[k];
     }
     measure(error);
-    printf("error to the honest mean / honest diameter; %d rows, %d lie, dimension %d, mean of %d instances\n\n", N, F,
+    printf("error to the honest mean / honest diameter; %d rows, %d Byzantine, dimension %d, mean of %d instances\n\n", N, F,
            DIM, INSTANCES);
     print_table(error, row, col);
     if (draw(path, error, row, col) != 0) return fprintf(stderr, "cannot write %s\n", path), 1;

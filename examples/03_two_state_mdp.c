@@ -1,7 +1,7 @@
 /* 03: a task so small that everything about it is known: two states, two actions. Dynamic programming gives the best
    possible value J*, and the exact value J of any policy; so the gap J* - J is measured without any noise, while the
-   agents learn from noisy episodes and three of ten lie. The schedules are those of the paper's theorem.
-   The idea: with a resilient rule the gap closes, round by round, as if nobody lied.
+   agents learn from noisy trajectories and three of ten are Byzantine. The schedules are those of the paper's theorem.
+   The idea: with a resilient rule the gap closes, round by round, as if there were no adversaries.
    Build: cc -O2 -I. examples/03_two_state_mdp.c -o 03_two_state_mdp -lm && ./03_two_state_mdp */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -46,16 +46,16 @@ static void reset(void *self, const agg_rng *rng, rn_real *obs) {
     obs[0] = 0;
 }
 
-static rn_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+static rn_step_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     int      *state = (int *)self;
     const int a = act[0] > 0;
     *reward = pay[*state][a];
-    *state = rn_uniform(rng) < hill[*state][a];
+    *state = rn_draw_uniform(rng) < hill[*state][a];
     obs[0] = (rn_real)*state;
     return RN_RUNNING; /* never ends by itself: the horizon does it */
 }
 
-static rn_trainer *start(agg_rule rule, size_t liars, int states[AGENTS]) {
+static rn_trainer *start(agg_rule rule, size_t adversaries, int states[AGENTS]) {
     static rn_table table;
     rn_trainer     *trainer = NULL;
     rn_env          envs[AGENTS];
@@ -71,16 +71,16 @@ static rn_trainer *start(agg_rule rule, size_t liars, int states[AGENTS]) {
     }
     d.agents = AGENTS;
     d.envs = envs;
-    d.policy = rn_table_policy(&table, 2, 2); /* a logit per state and action: 4 parameters, all 0 at first */
+    d.policy = rn_make_table_policy(&table, 2, 2); /* a logit per state and action: 4 parameters, all 0 at first */
     d.method.discount = discount;
-    d.method.batch = 4; /* episodes per estimate */
-    d.method.horizon = rn_theorem_horizon(ROUNDS, discount);
+    d.method.batch = 4; /* trajectories per estimate */
+    d.method.horizon = rn_theory_horizon(ROUNDS, discount);
     d.server.agg.rule = rule;
-    d.server.agg.f = liars;
-    d.server.eta = rn_theorem_eta();           /* 1/t */
-    d.server.gamma = rn_theorem_gamma(0.5, 3); /* 6 G1/(muF (t+2)), that is 1/(t+2): the constants are guesses */
-    d.liars = liars;
-    d.lie.attack.strength = 5;                 /* sign flipping: they send -5 times what they should */
+    d.server.agg.f = adversaries;
+    d.server.eta = rn_theory_eta();           /* 1/t */
+    d.server.gamma = rn_theory_gamma(0.5, 3); /* 6 G1/(muF (t+2)), that is 1/(t+2): the constants are guesses */
+    d.adversaries = adversaries;
+    d.attack.vector.strength = 5;                 /* sign flipping: they send -5 times what they should */
     d.seed = 3;
     rn_status s = rn_trainer_create(&trainer, &d);
     if (s != RN_OK) exit((fprintf(stderr, "%s\n", rn_status_text(s)), 1));
@@ -88,16 +88,16 @@ static rn_trainer *start(agg_rule rule, size_t liars, int states[AGENTS]) {
 }
 
 int main(void) {
-    static const struct { agg_rule rule; size_t liars; } column[COLUMNS] = {
+    static const struct { agg_rule rule; size_t adversaries; } column[COLUMNS] = {
         {AGG_MEAN, 0}, {AGG_MEAN, F}, {AGG_MDA, F}, {AGG_CWTM, F}};
     static int  states[COLUMNS][AGENTS];
     rn_trainer *trainer[COLUMNS];
     const double best = best_value();
-    for (int c = 0; c < COLUMNS; c++) trainer[c] = start(column[c].rule, column[c].liars, states[c]);
+    for (int c = 0; c < COLUMNS; c++) trainer[c] = start(column[c].rule, column[c].adversaries, states[c]);
 
     printf("J* = %.6f. The gap J* - J(theta) of what %d agents have learned after t rounds:\n\n%6s", best, AGENTS, "t");
     for (int c = 0; c < COLUMNS; c++)
-        printf("  %4s, %d liars", agg_rule_name(column[c].rule), (int)column[c].liars);
+        printf("  %4s, %d adversaries", agg_rule_name(column[c].rule), (int)column[c].adversaries);
     for (size_t t = 0, next = 0; t <= ROUNDS; t++) {
         if (t == next || t == ROUNDS) {
             printf("\n%6d", (int)t);
@@ -106,7 +106,7 @@ int main(void) {
             fflush(stdout);
         }
         for (int c = 0; c < COLUMNS && t < ROUNDS; c++)
-            if (rn_trainer_round(trainer[c]) != RN_OK) return 1;
+            if (rn_trainer_run_round(trainer[c]) != RN_OK) return 1;
     }
     printf("\n\nThe paper promises a gap of about t^-1/2 (up to logarithms) for a resilient rule, and nothing for the "
            "mean.\n");

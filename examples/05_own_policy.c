@@ -21,10 +21,10 @@ static double push_right(const rn_real *theta, const rn_real *obs) {
 static void act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng, rn_real *out, void *work) {
     const double p = push_right(theta, obs);
     (void)self, (void)work;
-    out[0] = (rng ? rn_uniform(rng) : 0.5) < p; /* no random numbers: the most likely action is wanted */
+    out[0] = (rng ? rn_draw_uniform(rng) : 0.5) < p; /* no random numbers: the most likely action is wanted */
 }
 
-/* g += sum over the steps of an episode of w_t grad log pi(a_t|s_t) */
+/* g += sum over the steps of a trajectory of w_t grad log pi(a_t|s_t) */
 static void grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *taken,
                  const rn_real *w, rn_real *g, void *work) {
     (void)self, (void)work;
@@ -77,8 +77,8 @@ int main(void) {
     printf("largest error of grad against differences of log pi: %.1e\n\n", gradient_error(&policy));
 
     rn_trainer_desc desc = rn_make_trainer_desc(AGENTS, F, envs, policy);
-    desc.server.gamma = rn_linear(0.3, 0, ROUNDS); /* five numbers may take longer steps than a network */
-    desc.liars = F;
+    desc.server.gamma = rn_schedule_linear(0.3, 0, ROUNDS); /* five numbers may take longer steps than a network */
+    desc.adversaries = F;
     rn_status s = rn_trainer_create(&trainer, &desc);
     for (int round = 0; s == RN_OK && round <= ROUNDS; round++) {
         if (round % 15 == 0) {
@@ -88,7 +88,7 @@ int main(void) {
             for (int k = 0; k < DIM; k++) printf(" %5.2f", (double)theta[k]);
             printf("\n");
         }
-        if (s == RN_OK && round < ROUNDS) s = rn_trainer_round(trainer);
+        if (s == RN_OK && round < ROUNDS) s = rn_trainer_run_round(trainer);
     }
     if (s != RN_OK) printf("%s\n", rn_status_text(s));
     rn_trainer_destroy(trainer);

@@ -42,9 +42,9 @@ static rn_trainer_desc describe(cartpole *poles, rn_env *envs, rn_net *net) {
     rn_net_desc shape = rn_make_net_desc(4, 2);
     shape.hidden[0] = shape.hidden[1] = 16;
     for (int i = 0; i < AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
-    rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, rn_net_policy(net, &shape));
-    d.server.gamma = rn_linear(0.08, 0, ROUNDS);
-    d.liars = F;
+    rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, rn_make_net_policy(net, &shape));
+    d.server.gamma = rn_schedule_linear(0.08, 0, ROUNDS);
+    d.adversaries = F;
     return d;
 }
 
@@ -65,7 +65,7 @@ static rn_trainer *start(arena *memory, agg_jobs jobs) {
 static size_t frame(pool *jobs, world *w, rn_trainer *trainer) {
     size_t left = BUDGET, used;
     pool_run(jobs, 8, move_particles, w);
-    while (left > 0 && rn_trainer_rounds(trainer) < ROUNDS) {
+    while (left > 0 && rn_trainer_rounds_done(trainer) < ROUNDS) {
         if (rn_trainer_tick(trainer, left, &used) == RN_MORE) return BUDGET;
         left -= used;
     }
@@ -85,9 +85,9 @@ int main(void) {
     pool_start(&jobs, 2);
     threads.self = &jobs;
     rn_trainer *trainer = start(&memory, threads);
-    printf("%d agents, %d liars; %d environment steps in a frame of 16.7 ms; %d kB of the game's memory\n\n", AGENTS, F,
+    printf("%d agents, %d adversaries; %d environment steps in a frame of 16.7 ms; %d kB of the game's memory\n\n", AGENTS, F,
            BUDGET, (int)(memory.used / 1024));
-    for (; rn_trainer_rounds(trainer) < ROUNDS; frames++) {
+    for (; rn_trainer_rounds_done(trainer) < ROUNDS; frames++) {
         const double begin = milliseconds();
         steps += frame(&jobs, &w, trainer);
         const double took = milliseconds() - begin;
@@ -95,14 +95,14 @@ int main(void) {
         worst = took > worst ? took : worst;
         if (frames % 30 == 29) /* a game would wait for the screen here */
             printf("%5.1f s of play: round %3d, return %5.1f, frame %.2f ms on average, %.2f ms at worst\n",
-                   (frames + 1) / 60.0, (int)rn_trainer_rounds(trainer), rn_trainer_progress(trainer)->mean_return,
+                   (frames + 1) / 60.0, (int)rn_trainer_rounds_done(trainer), rn_trainer_progress(trainer)->mean_return,
                    total / (frames + 1), worst);
     }
     pool_stop(&jobs);
 
     rn_trainer *calm = start(&memory, nobody);
     for (int round = 0; round < ROUNDS; round++)
-        if (rn_trainer_round(calm) != RN_OK) return 1;
+        if (rn_trainer_run_round(calm) != RN_OK) return 1;
     const size_t dim = rn_trainer_progress(calm)->dim;
     const int    same = memcmp(rn_trainer_theta(trainer), rn_trainer_theta(calm), dim * sizeof(rn_real)) == 0;
     printf("\n%d rounds and %d environment steps in %d frames; against one thread that was never interrupted: %s\n",

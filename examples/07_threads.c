@@ -27,13 +27,13 @@ static rn_trainer *train(agg_jobs jobs, double *took) {
     rn_net_desc     shape = rn_make_net_desc(4, 2);
     shape.hidden[0] = shape.hidden[1] = 32;
     for (int i = 0; i < AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
-    rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, rn_net_policy(&net, &shape));
-    d.liars = F;
+    rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, rn_make_net_policy(&net, &shape));
+    d.adversaries = F;
     d.jobs = jobs;            /* agents: one job each, in every round */
     d.server.agg.jobs = jobs; /* the rule can use them too; worth it for very long rows only */
     rn_status    s = rn_trainer_create(&trainer, &d);
     const double begin = seconds();
-    for (int round = 0; s == RN_OK && round < ROUNDS; round++) s = rn_trainer_round(trainer);
+    for (int round = 0; s == RN_OK && round < ROUNDS; round++) s = rn_trainer_run_round(trainer);
     *took = seconds() - begin;
     if (s != RN_OK) exit((fprintf(stderr, "%s\n", rn_status_text(s)), 1));
     return trainer;
@@ -60,7 +60,7 @@ int main(void) {
         rn_trainer_destroy(t);
         pool_stop(&p);
     }
-    printf("\nMore threads than cores gain nothing, and a round waits for its longest episode.\n");
+    printf("\nMore threads than cores gain nothing, and a round waits for its longest trajectory.\n");
     rn_trainer_destroy(first);
     return !same;
 }

@@ -58,7 +58,7 @@ static void agent_machine(rn_agent *agent, const mailbox *down, mailbox *up) {
     double eta;
     size_t round;
     if (!unpack(down, &round, &eta, theta)) return;
-    if (rn_agent_round(agent, theta, eta) == RN_OK) pack(up, round, eta, rn_agent_direction(agent));
+    if (rn_agent_run_round(agent, theta, eta) == RN_OK) pack(up, round, eta, rn_agent_direction(agent));
 }
 
 /* ---- the server's machine: knows no task and no policy, only N rows of numbers */
@@ -68,15 +68,15 @@ static rn_status server_machine(rn_server *server, const mailbox *up, rn_progres
     for (int i = 0; i < AGENTS; i++) {
         double eta;
         size_t round = 0;
-        int    came = unpack(&up[i], &round, &eta, row[i]) && round == rn_server_round(server); /* not a stale one */
+        int    came = unpack(&up[i], &round, &eta, row[i]) && round == rn_server_current_round(server); /* not a stale one */
         rows[i] = came ? row[i] : NULL;
     }
-    return rn_server_step(server, rows, progress);
+    return rn_server_update(server, rows, progress);
 }
 
 static void break_bytes(mailbox *m, const agg_rng *rng) { /* one byte in a hundred */
     for (size_t i = 8; i < m->size; i++)
-        if (rn_below(rng, 100) == 0) m->bytes[i] = (unsigned char)rn_below(rng, 256);
+        if (rn_draw_below(rng, 100) == 0) m->bytes[i] = (unsigned char)rn_draw_below(rng, 256);
 }
 
 /* agents and server agree on a recipe beforehand; here each takes its half of the one in rn_make_trainer_desc() */
@@ -94,7 +94,7 @@ static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn
 static rn_status start_server(rn_server **server, const rn_trainer_desc *recipe) {
     static char    memory[1 << 16];
     static float   theta[DIM];
-    rn_random      random = rn_random_make(1, AGENTS);
+    rn_random      random = rn_make_random(1, AGENTS);
     const agg_rng  rng = rn_random_rng(&random);
     rn_server_desc d = recipe->server;
     recipe->policy.init(recipe->policy.self, &rng, theta); /* the only time the server hears of a policy */
@@ -111,16 +111,16 @@ int main(void) {
     rn_net_desc     shape = rn_make_net_desc(4, 2);
     rn_agent       *agent[AGENTS];
     rn_server      *server;
-    rn_random       random = rn_random_make(8, 0);
+    rn_random       random = rn_make_random(8, 0);
     const agg_rng   rng = rn_random_rng(&random);
     rn_progress     progress;
     shape.hidden[0] = shape.hidden[1] = 16;
     rn_env                env = cartpole_env(&poles[0]);
-    const rn_trainer_desc recipe = rn_make_trainer_desc(AGENTS, F, &env, rn_net_policy(&net, &shape));
+    const rn_trainer_desc recipe = rn_make_trainer_desc(AGENTS, F, &env, rn_make_net_policy(&net, &shape));
     rn_status             s = start_server(&server, &recipe);
     for (int i = 0; i < AGENTS && s == RN_OK; i++) s = start_agent(&agent[i], &recipe, cartpole_env(&poles[i]), i);
     for (int round = 1; s == RN_OK && round <= ROUNDS; round++) {
-        pack(&down, rn_server_round(server), rn_server_eta(server), rn_server_theta(server));
+        pack(&down, rn_server_current_round(server), rn_server_eta(server), rn_server_theta(server));
         for (int i = 0; i < AGENTS; i++) {
             up[i].size = 0;
             if (i == SILENT && round > 40) continue; /* its cable is cut: the server sees an empty mailbox */
@@ -130,7 +130,7 @@ int main(void) {
         s = server_machine(server, up, &progress);
         if (round % 20 == 0 && s == RN_OK)
             printf("round %3d: return of agent 0 %5.1f, rows dropped %d, weight of the silent %.2f, the broken %.2f\n",
-                   round, rn_agent_get_stats(agent[0]).mean_return, (int)progress.dropped, progress.weight[SILENT],
+                   round, rn_agent_stats(agent[0]).mean_return, (int)progress.dropped, progress.weight[SILENT],
                    progress.weight[BROKEN]);
     }
     printf("%s: %d bytes a message, %d agents, 1 silent, 1 broken\n", rn_status_text(s), MESSAGE, AGENTS);

@@ -1,4 +1,4 @@
-/* 09: see what was learned. Ten agents, three of them liars, train a hopper (or another of the six tasks); then the
+/* 09: see what was learned. Ten agents, three of them adversaries, train a hopper (or another of the six tasks); then the
    policy plays, and its stick figure becomes an animated SVG: open it in a browser.
    The idea: what the trainer leaves is theta, and a policy is theta and rn_policy_act().
    Build: cc -O2 -I. examples/09_watch.c -o 09_watch -lm && ./09_watch --task walker2d walker.svg */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { AGENTS = 10, LIARS = 3, MAX_SECONDS = STICK_FRAMES / 25, PAUSE = 15, NAME = 32 };
+enum { AGENTS = 10, ADVERSARIES = 3, MAX_SECONDS = STICK_FRAMES / 25, PAUSE = 15, NAME = 32 };
 enum { TASK, TRAIN, SECONDS, STILLS, SEED, SAVE, LOAD, OUTPUT, OPTIONS };
 typedef struct option { const char *key, *help, *text; size_t number, least, most; } option; /* most 0: a text */
 
@@ -23,7 +23,7 @@ static rn_policy make_policy(const stick_task *task, rn_net *net) {
     d.hidden[0] = d.hidden[1] = 32;
     d.gaussian = !e.actions;
     d.log_std = d.log_std_min = -0.5; /* it never stops trying */
-    return rn_net_policy(net, &d);
+    return rn_make_net_policy(net, &d);
 }
 
 static rn_trainer *start(const option *o, const stick_task *task, rn_policy policy) {
@@ -31,10 +31,10 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
     rn_trainer        *trainer = NULL;
     rn_env             envs[AGENTS];
     for (int i = 0; i < AGENTS; i++) envs[i] = task->env(&states[i]);
-    rn_trainer_desc d = rn_make_trainer_desc(AGENTS, LIARS, envs, policy);
+    rn_trainer_desc d = rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, policy);
     d.method.discount = 0.99;
-    d.server.eta = rn_constant(0.3), d.server.gamma = rn_linear(0.03, 0, o[TRAIN].number);
-    d.liars = LIARS, d.lie.attack.kind = AGG_ATTACK_NOISE, d.seed = o[SEED].number;
+    d.server.eta = rn_schedule_constant(0.3), d.server.gamma = rn_schedule_linear(0.03, 0, o[TRAIN].number);
+    d.adversaries = ADVERSARIES, d.attack.vector.kind = AGG_ATTACK_NOISE, d.seed = o[SEED].number;
     const rn_status s = rn_trainer_create(&trainer, &d);
     if (s != RN_OK) die(task->name, rn_status_text(s));
     return trainer;
@@ -43,7 +43,7 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
 static void train(rn_trainer *t, size_t rounds) {
     const int live = isatty(2); /* a person is watching: one line, rewritten */
     for (size_t i = 1; i <= rounds; i++) {
-        (void)rn_trainer_round(t); /* a refusal only means: no step */
+        (void)rn_trainer_run_round(t); /* a refusal only means: no step */
         if (i % (live ? 5 : 50) && i < rounds) continue;
         fprintf(stderr, "%sround %4d of %d, return %7.1f%s", live ? "\r" : "", (int)i, (int)rounds,
                 rn_trainer_progress(t)->mean_return, live && i < rounds ? " " : "\n");
@@ -74,14 +74,14 @@ static void load_policy(rn_server *s, const stick_task *task, const char *path) 
 
 /* ---- the film, with the most likely actions, or random ones if nothing was learned. Who falls starts again. */
 static void play(const option *o, const stick_task *task, const rn_policy *p, const rn_server *from, stick_film *film) {
-    const size_t  size = rn_policy_work(p, 0);
+    const size_t  size = rn_policy_work_size(p, 0);
     void         *work = malloc(size);
     stick_state   state;
     const rn_env  env = task->env(&state);
-    rn_random     random = rn_random_make(o[SEED].number, AGENTS + 1); /* a stream that no agent has */
-    const agg_rng rng = rn_random_rng(&random), *sample = rn_server_round(from) > 1 ? NULL : &rng;
+    rn_random     random = rn_make_random(o[SEED].number, AGENTS + 1); /* a stream that no agent has */
+    const agg_rng rng = rn_random_rng(&random), *sample = rn_server_current_round(from) > 1 ? NULL : &rng;
     rn_real       obs[STICK_NUMBERS], act[STICK_NUMBERS];
-    rn_result     result = RN_TRUNCATED;
+    rn_step_result     result = RN_TRUNCATED;
     double        reward, sum = 0;
     int           pause = 0, falls = 0;
     stick_begin(film, task);
@@ -96,8 +96,8 @@ static void play(const option *o, const stick_task *task, const rn_policy *p, co
         }
     }
     free(work);
-    snprintf(film->note, STICK_NOTE, "%d rounds of ten agents, three of them liars; %d s: return %.0f, falls: %d",
-             (int)rn_server_round(from) - 1, (int)o[SECONDS].number, sum, falls);
+    snprintf(film->note, STICK_NOTE, "%d rounds of ten agents, three of them adversaries; %d s: return %.0f, falls: %d",
+             (int)rn_server_current_round(from) - 1, (int)o[SECONDS].number, sum, falls);
 }
 
 /* ---- the command line */
@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
     option o[OPTIONS] = { /* what it is for, if it is not given, least and most */
         {"--task", "Hopper (if not given), Walker2d, HalfCheetah, CartPole, InvertedPendulum, "
                    "InvertedDoublePendulum", "Hopper", 0, 0, 0},
-        {"--train", "rounds, two episodes of each of ten agents (300); 0: it knows nothing", NULL, 300, 0, 1000000},
+        {"--train", "rounds, two trajectories of each of ten agents (300); 0: it knows nothing", NULL, 300, 0, 1000000},
         {"--seconds", "of film, 1 to 60 (10)", NULL, 10, 1, MAX_SECONDS},
         {"--stills", "so many pictures file_000.svg, file_001.svg, .. instead, at most 999", NULL, 0, 0, 999},
         {"--seed", "of training and film (1)", NULL, 1, 0, 0xffffffff},

@@ -6,7 +6,7 @@
        plot_heatmap(&p, plot_make_box(120, 90, 700, 400), &heat);
        return plot_close(&p);                              // 0 if every byte reached the file
 
-       plot_chart chart = {"CartPole", "episodes", "return", {0, 400, 0}, {0, 500, 0}, curves, 4};
+       plot_chart chart = {"CartPole", "trajectories", "return", {0, 400, 0}, {0, 500, 0}, curves, 4};
        plot_legend(&p, 60, 60, curves, 4);
        plot_curves(&p, plot_cell(plot_make_box(60, 80, 820, 480), 2, 3, 0, 1), &chart); // row 0, column 1 of 2 x 3
        plot_terminal(stdout, &chart, 80, 16, colour);      // the same chart in characters

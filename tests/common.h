@@ -138,68 +138,68 @@ static inline void fill_rows(rows *x, layout l, rng *r) {
     free(dir);
 }
 
-/* ---- what a liar may put into a row ---- */
+/* ---- what an adversary may put into a row ---- */
 /*  X(id, name, convicts its sender) */
-#define LIE_LIST(X)                    \
-    X(LIE_NULL,      "NULL",       1)  \
-    X(LIE_NAN,       "NaN",        1)  \
-    X(LIE_ONE_NAN,   "one NaN",    1)  \
-    X(LIE_INF,       "+Inf",       1)  \
-    X(LIE_MINUS_INF, "-Inf",       1)  \
-    X(LIE_ONE_INF,   "last Inf",   1)  \
+#define FORGERY_LIST(X)                    \
+    X(FORGERY_NULL,      "NULL",       1)  \
+    X(FORGERY_NAN,       "NaN",        1)  \
+    X(FORGERY_ONE_NAN,   "one NaN",    1)  \
+    X(FORGERY_INF,       "+Inf",       1)  \
+    X(FORGERY_MINUS_INF, "-Inf",       1)  \
+    X(FORGERY_ONE_INF,   "last Inf",   1)  \
     X(LIE_1E38,      "1e38",       0)  \
-    X(LIE_M1E38,     "-1e38",      0)  \
-    X(LIE_MAX,       "max",        0)  \
-    X(LIE_MIN,       "-max",       0)  \
-    X(LIE_SIGNS,     "+-max",      0)  \
-    X(LIE_DENORMAL,  "denormal",   0)  \
-    X(LIE_ZERO,      "zero",       0)  \
-    X(LIE_FAR,       "1e6 away",   0)  \
-    X(LIE_COPY,      "copy",       0)  \
-    X(LIE_BITS,      "any bits",   0)
-#define LIE_X(id, name, convicts) id,
-typedef enum lie { LIE_LIST(LIE_X) LIE_COUNT } lie;
-#undef LIE_X
-static inline const char *lie_name(lie l) {
-    #define LIE_X(id, name, convicts) case id: return name;
-    switch (l) { LIE_LIST(LIE_X) case LIE_COUNT: break; }
-    #undef LIE_X
+    X(FORGERY_M1E38,     "-1e38",      0)  \
+    X(FORGERY_MAX,       "max",        0)  \
+    X(FORGERY_MIN,       "-max",       0)  \
+    X(FORGERY_SIGNS,     "+-max",      0)  \
+    X(FORGERY_DENORMAL,  "denormal",   0)  \
+    X(FORGERY_ZERO,      "zero",       0)  \
+    X(FORGERY_FAR,       "1e6 away",   0)  \
+    X(FORGERY_COPY,      "copy",       0)  \
+    X(FORGERY_BITS,      "any bits",   0)
+#define FORGERY_X(id, name, convicts) id,
+typedef enum forgery { FORGERY_LIST(FORGERY_X) FORGERY_COUNT } forgery;
+#undef FORGERY_X
+static inline const char *forgery_name(forgery l) {
+    #define FORGERY_X(id, name, convicts) case id: return name;
+    switch (l) { FORGERY_LIST(FORGERY_X) case FORGERY_COUNT: break; }
+    #undef FORGERY_X
     return "?";
 }
-static inline int lie_convicts(lie l) {
-    #define LIE_X(id, name, convicts) case id: return convicts;
-    switch (l) { LIE_LIST(LIE_X) case LIE_COUNT: break; }
-    #undef LIE_X
+static inline int forgery_convicts(forgery l) {
+    #define FORGERY_X(id, name, convicts) case id: return convicts;
+    switch (l) { FORGERY_LIST(FORGERY_X) case FORGERY_COUNT: break; }
+    #undef FORGERY_X
     return 0;
 }
 static inline int all_finite(const agg_real *x, size_t dim) {
     for (size_t k = 0; k < dim; k++) if (!isfinite(x[k])) return 0;
     return 1;
 }
-static inline void tell_lie(rows *x, size_t i, lie l, rng *r) {
+static inline void forge_row(rows *x, size_t i, forgery l, rng *r) {
     agg_real *row = rows_at(x, i);
     const size_t dim = x->dim, other = (i + 1) % x->n;
     switch (l) {
-    case LIE_NULL:      x->row[i] = NULL;                           break;
-    case LIE_NAN:       fill_number(row, dim, (double)NAN);         break;
-    case LIE_ONE_NAN:   row[rng_below(r, dim)] = (agg_real)NAN;     break;
-    case LIE_INF:       fill_number(row, dim, (double)INFINITY);    break;
-    case LIE_MINUS_INF: fill_number(row, dim, -(double)INFINITY);   break;
-    case LIE_ONE_INF:   row[dim - 1] = (agg_real)INFINITY;          break;
+    case FORGERY_NULL:      x->row[i] = NULL;                           break;
+    case FORGERY_NAN:       fill_number(row, dim, (double)NAN);         break;
+    case FORGERY_ONE_NAN:   row[rng_below(r, dim)] = (agg_real)NAN;     break;
+    case FORGERY_INF:       fill_number(row, dim, (double)INFINITY);    break;
+    case FORGERY_MINUS_INF: fill_number(row, dim, -(double)INFINITY);   break;
+    case FORGERY_ONE_INF:   row[dim - 1] = (agg_real)INFINITY;          break;
     case LIE_1E38:      fill_number(row, dim, 1e38);                break;
-    case LIE_M1E38:     fill_number(row, dim, -1e38);               break;
-    case LIE_MAX:       fill_number(row, dim, (double)REAL_MAX);    break;
-    case LIE_MIN:       fill_number(row, dim, -(double)REAL_MAX);   break;
-    case LIE_SIGNS:     for (size_t k = 0; k < dim; k++) row[k] = rng_below(r, 2) ? REAL_MAX : -REAL_MAX; break;
-    case LIE_DENORMAL:  fill_number(row, dim, (double)REAL_TINY);   break;
-    case LIE_ZERO:      fill_number(row, dim, 0);                   break;
-    case LIE_FAR:       fill_normal(row, dim, r, 0, 1e6);           break;
-    case LIE_COPY:      memcpy(row, rows_at(x, other), dim * sizeof *row); break;
-    case LIE_BITS:
+    case FORGERY_M1E38:     fill_number(row, dim, -1e38);               break;
+    case FORGERY_MAX:       fill_number(row, dim, (double)REAL_MAX);    break;
+    case FORGERY_MIN:       fill_number(row, dim, -(double)REAL_MAX);   break;
+    case FORGERY_SIGNS:     for (size_t k = 0; k < dim; k++) row[k] = rng_below(r, 2) ? REAL_MAX : -REAL_MAX; break;
+    case FORGERY_DENORMAL:  fill_number(row, dim, (double)REAL_TINY);   break;
+    case FORGERY_ZERO:      fill_number(row, dim, 0);                   break;
+    case FORGERY_FAR:       fill_normal(row, dim, r, 0, 1e6);           break;
+    case FORGERY_COPY:      memcpy(row, rows_at(x, other), dim * sizeof *row); break;
+    case FORGERY_BITS:
         for (size_t k = 0; k < dim; k++)
             do { uint64_t b = rng_next(r); memcpy(row + k, &b, sizeof *row); } while (!isfinite(row[k]));
         break;
-    case LIE_COUNT: break;
+    case FORGERY_COUNT: break;
     }
 }
 

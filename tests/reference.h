@@ -620,9 +620,9 @@ static inline ref_num ref_gm(const agg_real *const *x, size_t n, size_t dim, ref
     return value;
 }
 
-/* ---- pre-steps. A set of rows with, for each, its mix of the original rows ---- */
+/* ---- pre-aggregations. A set of rows with, for each, its mix of the original rows ---- */
 typedef struct ref_set {
-    size_t n, dim, f, all;   /* rows now, numbers, liars now, rows in the beginning */
+    size_t n, dim, f, all;   /* rows now, numbers, adversaries now, rows in the beginning */
     size_t pivot;            /* MoNNA's row now */
     agg_real *data;          /* n x dim */
     const agg_real **row;
@@ -700,7 +700,7 @@ static inline ref_set ref_arc(const ref_set *x) {
     return y;
 }
 
-/* ---- the whole of agg_aggregate(): drop, pre-steps, rule. ---- */
+/* ---- the whole of agg_aggregate(): drop, pre-aggregations, rule. ---- */
 static inline int ref_row_ok(const agg_real *x, size_t dim) {
     if (!x) return 0;
     for (size_t k = 0; k < dim; k++) if (!isfinite(x[k])) return 0;

@@ -28,16 +28,16 @@ static inline void setup_make(setup *s, int kind) {
     d->method.horizon = 5;
     d->method.discount = 0.9;
     d->server.agg.f = 1;
-    d->server.eta = rn_constant(0.4);
-    d->server.gamma = rn_linear(0.2, 0.1, 4);
+    d->server.eta = rn_schedule_constant(0.4);
+    d->server.gamma = rn_schedule_linear(0.2, 0.1, 4);
     switch (kind) {
     case TIME:    d->method.baseline = RN_BASELINE_TIME; d->method.batch = 2;     break;
     case RIDGE:   d->method.baseline = RN_BASELINE_RIDGE; d->method.causal = 1;   break;
-    case ADAM:    d->server.step = RN_STEP_ADAM;                                  break;
+    case ADAM:    d->server.update = RN_UPDATE_ADAM;                                  break;
     case BUCKETS: d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.f = 0;  break;
     case NOISE: /* a rule that lets the noise through, so that its random numbers matter */
-        d->liars = 1;
-        d->lie.attack.kind = AGG_ATTACK_NOISE;
+        d->adversaries = 1;
+        d->attack.vector.kind = AGG_ATTACK_NOISE;
         d->server.agg = agg_make_desc(AGG_MEAN, TEAM, s->p.policy.dim, 0);
         break;
     default: break;

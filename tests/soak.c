@@ -1,7 +1,7 @@
 /* soak - many rounds of random tiny federations. usage: soak [rounds [seed]]
 
    Each federation runs twice: once undisturbed, and once in pieces: ticks of any budget, and now and then everything is
-   saved, thrown away with its memory and its tasks, and loaded again. Agents fall silent and come back, liars change what
+   saved, thrown away with its memory and its tasks, and loaded again. Agents fall silent and come back, adversaries change what
    they do. After each round
      - both have the same theta, to the bit: nothing is lost;
      - the server's d is within lambda times the diameter of every set of n-f of its rows: the bound is never broken;
@@ -16,7 +16,7 @@
 enum { MOST_AGENTS = 7, MOST_DIM = 24 };
 
 typedef struct counts {
-    unsigned long rounds, federations, steps, refused, saved, killed, killed_midway, silent, lies, checked, exceeded;
+    unsigned long rounds, federations, steps, refused, saved, killed, killed_midway, silent, attacks, checked, exceeded;
     unsigned long by_rule[AGG_RULE_COUNT];
     double        closest; /* the largest ratio / lambda */
 } counts;
@@ -40,7 +40,7 @@ typedef struct side { /* one of the twins */
     walk        walks[MOST_AGENTS];
     rn_env      envs[MOST_AGENTS];
     rn_trainer *t;
-    rn_lie      lies[MOST_AGENTS]; /* not saved: the host's to keep */
+    rn_attack      attacks[MOST_AGENTS]; /* not saved: the host's to keep */
 } side;
 
 static double pick_number(rng *r, double a, double b) { return a + (b - a) * rng_unit(r); }
@@ -65,9 +65,9 @@ static void plan_server(plan *p, size_t n, rng *r) {
     s->agg = agg_make_desc(rule, 0, 0, rng_below(r, most + 1));
     s->agg.pre[0] = pre;
     s->agg.clip = 1;
-    s->step = (rn_step_kind)rng_below(r, 4);
-    s->gamma = rng_below(r, 2) ? rn_linear(pick_number(r, 0, 1), 0, 20) : rn_steps(pick_number(r, 0, 1), 0.5, 5);
-    s->eta = rng_below(r, 2) ? rn_constant(rng_unit(r)) : rn_theorem_eta();
+    s->update = (rn_update_kind)rng_below(r, 4);
+    s->gamma = rng_below(r, 2) ? rn_schedule_linear(pick_number(r, 0, 1), 0, 20) : rn_schedule_staircase(pick_number(r, 0, 1), 0.5, 5);
+    s->eta = rng_below(r, 2) ? rn_schedule_constant(rng_unit(r)) : rn_theory_eta();
     s->radius = rng_below(r, 4) ? 0 : pick_number(r, 0.1, 3);
     p->check = !s->agg.pre[0] && lambda >= 0 && lambda <= DBL_MAX;
 }
@@ -120,33 +120,33 @@ static void side_start(side *s, const plan *p, agg_desc *watched) {
     }
     PROMISE(rn_trainer_create(&s->t, &d) == RN_OK);
 }
-static void side_lies(const side *s, const plan *p) {
-    for (size_t i = 0; i < p->d.agents; i++) PROMISE(rn_trainer_set_lie(s->t, i, &s->lies[i]) == RN_OK);
+static void side_attacks(const side *s, const plan *p) {
+    for (size_t i = 0; i < p->d.agents; i++) PROMISE(rn_trainer_set_attack(s->t, i, &s->attacks[i]) == RN_OK);
 }
 
-/* ---- what changes between rounds: at most f lie or are silent, except that sometimes too many are silent */
-static rn_lie pick_lie(rng *r) {
-    rn_lie l;
+/* ---- what changes between rounds: at most f attack or are silent, except that sometimes too many are silent */
+static rn_attack pick_attack(rng *r) {
+    rn_attack l;
     memset(&l, 0, sizeof l);
-    l.kind = (rn_lie_kind)rng_below(r, RN_LIE_NONE);
-    l.attack.kind = (agg_attack_kind)rng_below(r, AGG_ATTACK_COUNT);
-    l.attack.strength = rng_below(r, 2) ? 0 : pow(10, pick_number(r, -3, 30));
+    l.kind = (rn_attack_kind)rng_below(r, RN_ATTACK_NONE);
+    l.vector.kind = (agg_attack_kind)rng_below(r, AGG_ATTACK_COUNT);
+    l.vector.strength = rng_below(r, 2) ? 0 : pow(10, pick_number(r, -3, 30));
     return l;
 }
 static void churn(side *a, side *b, const plan *p, rng *r) {
     const size_t n = p->d.agents, f = p->d.server.agg.f;
     const size_t bad = rng_below(r, 16) == 0 ? rng_below(r, n + 1) : rng_below(r, f + 1);
-    for (size_t i = 0; i < n; i++) a->lies[i].kind = RN_LIE_NONE;
+    for (size_t i = 0; i < n; i++) a->attacks[i].kind = RN_ATTACK_NONE;
     for (size_t i = 0; i < bad; i++) {
-        rn_lie *l = &a->lies[rng_below(r, n)];
-        *l = pick_lie(r);
-        if (bad > f) l->kind = RN_LIE_SILENT;
-        count.silent += l->kind == RN_LIE_SILENT;
-        count.lies += l->kind != RN_LIE_SILENT;
+        rn_attack *l = &a->attacks[rng_below(r, n)];
+        *l = pick_attack(r);
+        if (bad > f) l->kind = RN_ATTACK_SILENCE;
+        count.silent += l->kind == RN_ATTACK_SILENCE;
+        count.attacks += l->kind != RN_ATTACK_SILENCE;
     }
-    memcpy(b->lies, a->lies, sizeof a->lies);
-    side_lies(a, p);
-    side_lies(b, p);
+    memcpy(b->attacks, a->attacks, sizeof a->attacks);
+    side_attacks(a, p);
+    side_attacks(b, p);
 }
 
 /* ---- kill and resume */
@@ -158,7 +158,7 @@ static void kill_and_resume(side *s, const plan *p, agg_desc *watched, int midwa
     rn_trainer_destroy(s->t);
     memset(s->walks, CANARY, sizeof s->walks);
     side_start(s, p, watched);
-    side_lies(s, p); /* before the state: in the middle of a round they cannot be set */
+    side_attacks(s, p); /* before the state: in the middle of a round they cannot be set */
     PROMISE(rn_trainer_load(s->t, bytes, size) == RN_OK);
     count.killed++;
     count.killed_midway += midway != 0;
@@ -193,7 +193,7 @@ static void federation(unsigned long rounds_wanted, rng *r) {
         rn_status a, b;
         churn(&whole, &pieces, &p, r);
         memcpy(before, rn_trainer_theta(whole.t), dim * sizeof *before);
-        a = rn_trainer_round(whole.t);
+        a = rn_trainer_run_round(whole.t);
         b = round_in_pieces(&pieces, &p, p.check ? &watched : NULL, r);
         PROMISE(a == b && (a == RN_OK || a == RN_ERR_AGGREGATE || a == RN_ERR_THETA));
         PROMISE(same_bits(rn_trainer_theta(whole.t), rn_trainer_theta(pieces.t), dim));
@@ -220,10 +220,10 @@ int main(int argc, char **argv) {
     }
     printf("by rule:");
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) printf(" %s %lu", agg_rule_name(rule_at(i)), count.by_rule[i]);
-    printf("\nsoak: %lu rounds of %lu federations, %lu steps of their tasks; %lu lies, %lu silent rows; %lu times saved, killed "
+    printf("\nsoak: %lu rounds of %lu federations, %lu steps of their environments; %lu attacks, %lu silent rows; %lu times saved, killed "
            "and resumed, each with the bits of the undisturbed twin; %lu rounds refused for more than f bad rows, %lu for "
            "a theta that would not be finite; bound checked %lu times, never broken, closest %.4f of lambda\n",
-           count.rounds, count.federations, count.steps, count.lies, count.silent, count.killed, count.refused,
+           count.rounds, count.federations, count.steps, count.attacks, count.silent, count.killed, count.refused,
            count.exceeded, count.checked, count.closest);
     return 0;
 }

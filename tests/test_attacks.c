@@ -42,22 +42,22 @@ TEST max_f_by_hand(void) {
 }
 TEST samples_by_hand(void) { /* eps^-2 log(1/eps) (1/n + lambda^2 log n) */
     const double ln10 = 2.302585092994046;
-    ASSERT_IN_RANGE(100 * ln10 * (0.1 + 36.0 / 49 * ln10), agg_samples(AGG_MDA, 0.1, 10, 3, 4), 1e-9);
-    ASSERT_IN_RANGE(100 * ln10 * 0.1, agg_samples(AGG_MEAN, 0.1, 10, 0, 4), 1e-9);
-    ASSERT_IN_RANGE(10000 * 2 * ln10, agg_samples(AGG_MDA, 0.01, 1, 0, 4), 1e-7);
-    ASSERT(isinf(agg_samples(AGG_MEAN, 0.1, 10, 1, 4)));
-    ASSERT_IN_RANGE(-1.0, agg_samples(AGG_CGE, 0.1, 10, 1, 4), 0.0);
-    ASSERT_FALSE(isnan(agg_samples(AGG_MDA, (double)NAN, 10, 1, 4)));
-    ASSERT_FALSE(isnan(agg_samples(AGG_MDA, 0, 10, 1, 4)));
-    ASSERT(agg_samples(AGG_MDA, 2, 10, 1, 4) >= 0);
-    ASSERT_IN_RANGE(0.0, agg_samples(AGG_MDA, (double)INFINITY, 10, 1, 4), 0.0);
-    ASSERT(isinf(agg_samples(AGG_MDA, DBL_MIN / 4, 10, 1, 4))); /* 1/eps^2 is beyond any double */
+    ASSERT_IN_RANGE(100 * ln10 * (0.1 + 36.0 / 49 * ln10), agg_sample_complexity(AGG_MDA, 0.1, 10, 3, 4), 1e-9);
+    ASSERT_IN_RANGE(100 * ln10 * 0.1, agg_sample_complexity(AGG_MEAN, 0.1, 10, 0, 4), 1e-9);
+    ASSERT_IN_RANGE(10000 * 2 * ln10, agg_sample_complexity(AGG_MDA, 0.01, 1, 0, 4), 1e-7);
+    ASSERT(isinf(agg_sample_complexity(AGG_MEAN, 0.1, 10, 1, 4)));
+    ASSERT_IN_RANGE(-1.0, agg_sample_complexity(AGG_CGE, 0.1, 10, 1, 4), 0.0);
+    ASSERT_FALSE(isnan(agg_sample_complexity(AGG_MDA, (double)NAN, 10, 1, 4)));
+    ASSERT_FALSE(isnan(agg_sample_complexity(AGG_MDA, 0, 10, 1, 4)));
+    ASSERT(agg_sample_complexity(AGG_MDA, 2, 10, 1, 4) >= 0);
+    ASSERT_IN_RANGE(0.0, agg_sample_complexity(AGG_MDA, (double)INFINITY, 10, 1, 4), 0.0);
+    ASSERT(isinf(agg_sample_complexity(AGG_MDA, DBL_MIN / 4, 10, 1, 4))); /* 1/eps^2 is beyond any double */
     PASS();
 }
 TEST names(void) {
     #define NAME_X(id, name, cost, optimal)                                                                          \
         ASSERT(!strcmp(name, agg_rule_name(id)) && !strcmp(cost, agg_rule_cost(id)) \
-               && optimal == agg_rule_order_optimal(id));
+               && optimal == agg_rule_is_order_optimal(id));
     AGG_RULE_LIST(NAME_X)
     #undef NAME_X
     #define NAME_X(id, text) ASSERT(!strcmp(text, agg_status_text(id)));
@@ -68,12 +68,12 @@ TEST names(void) {
     #undef NAME_X
     ASSERT(agg_rule_name((agg_rule)99) && agg_rule_cost((agg_rule)99) && agg_status_text((agg_status)99));
     ASSERT(agg_attack_name((agg_attack_kind)99));
-    ASSERT_EQ(0, agg_rule_order_optimal((agg_rule)99));
+    ASSERT_EQ(0, agg_rule_is_order_optimal((agg_rule)99));
     ASSERT(!strcmp(agg_rule_name((agg_rule)99), agg_rule_name(AGG_RULE_COUNT))); /* the count is no member either */
     ASSERT(!strcmp(agg_rule_cost((agg_rule)99), agg_rule_cost(AGG_RULE_COUNT)));
     ASSERT(!strcmp(agg_status_text((agg_status)99), agg_status_text(AGG_STATUS_COUNT)));
     ASSERT(!strcmp(agg_attack_name((agg_attack_kind)99), agg_attack_name(AGG_ATTACK_COUNT)));
-    ASSERT_EQ(0, agg_rule_order_optimal(AGG_RULE_COUNT));
+    ASSERT_EQ(0, agg_rule_is_order_optimal(AGG_RULE_COUNT));
     PASS();
 }
 
@@ -176,7 +176,7 @@ TEST noise_is_uniform(void) { /* own + s (max own - min own) U[-1,1] */
     rows_free(&x);
     PASS();
 }
-TEST noise_around_the_mean(void) { /* without a row of its own the liar starts from the honest mean, and its range */
+TEST noise_around_the_mean(void) { /* without a row of its own the adversary starts from the honest mean, and its range */
     rows x = honest_rows(10, 5, DIM);
     agg_real mean[DIM], from_mean[DIM], out[DIM];
     agg_attack_desc a = attack(AGG_ATTACK_NOISE, 2);

@@ -1,5 +1,5 @@
 /* Same bits everywhere. Hashes that tests/golden.h stores are met by
-     - every rule and pre-step on fixed rows,
+     - every rule and pre-aggregation on fixed rows,
      - the states of every task under fixed actions,
      - theta after each round of training: three tasks, every rule, and by turns every other option there is.
    They must not change with the compiler, the language, the optimisation level, the instruction set, the byte order or
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { AGENTS = 11, LIARS = 2, ROUNDS = 6, STATES = 5, ACTIONS = 3 }; /* 11 >= 4*2 + 3: enough for Bulyan */
+enum { AGENTS = 11, ADVERSARIES = 2, ROUNDS = 6, STATES = 5, ACTIONS = 3 }; /* 11 >= 4*2 + 3: enough for Bulyan */
 
 typedef struct golden { const char *what, *name; uint32_t hash[ROUNDS]; } golden;
 static const golden stored[] = {
@@ -69,11 +69,11 @@ static void *need(size_t bytes) {
     return p;
 }
 
-/* ---- every rule behind every pre-step, on rows of a few lengths; the hashes are of the lengths */
+/* ---- every rule behind every pre-aggregation, on rows of a few lengths; the hashes are of the lengths */
 enum { LONGEST = 5000 };
 TEST rows(agg_rule rule) {
     static const size_t dims[ROUNDS] = { 1, 2, 37, 300, 2048, LONGEST };
-    rn_random random = rn_random_make(2024, (uint32_t)rule);
+    rn_random random = rn_make_random(2024, (uint32_t)rule);
     const agg_rng rng = rn_random_rng(&random);
     rn_real *data = (rn_real *)need(AGENTS * LONGEST * sizeof *data), *out = (rn_real *)need(LONGEST * sizeof *out);
     const rn_real *row[AGENTS];
@@ -81,7 +81,7 @@ TEST rows(agg_rule rule) {
     uint64_t h = hash_start;
     for (size_t c = 0; c < ROUNDS; c++) {
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
-            agg_desc d = agg_make_desc(rule, AGENTS, dims[c], LIARS);
+            agg_desc d = agg_make_desc(rule, AGENTS, dims[c], ADVERSARIES);
             void *scratch;
             d.pre[1] = (agg_pre)pre;
             d.clip = 2;
@@ -90,7 +90,7 @@ TEST rows(agg_rule rule) {
             for (size_t i = 0; i < AGENTS; i++) {
                 row[i] = data + i * dims[c];
                 for (size_t k = 0; k < dims[c]; k++)
-                    data[i * dims[c] + k] = (rn_real)(rn_normal(&rng) + (i < LIARS ? 3 : 0));
+                    data[i * dims[c] + k] = (rn_real)(rn_draw_normal(&rng) + (i < ADVERSARIES ? 3 : 0));
             }
             scratch = need(agg_scratch_size(&d));
             ASSERT(agg_aggregate(&d, row, out, scratch, agg_scratch_size(&d), NULL) <= AGG_INEXACT);
@@ -114,14 +114,14 @@ TEST moves(int body) {
     const rn_env e = body == 0 ? cartpole_env(&self.c) : body == 1 ? inverted_pendulum_env(&self.i) :
                      body == 2 ? inverted_double_pendulum_env(&self.d) : body == 3 ? hopper_env(&self.h) :
                      body == 4 ? walker2d_env(&self.w) : half_cheetah_env(&self.a);
-    rn_random random = rn_random_make(2025, (uint32_t)body);
+    rn_random random = rn_make_random(2025, (uint32_t)body);
     const agg_rng rng = rn_random_rng(&random);
     unsigned char bytes[512];
     rn_real obs[32], act[8];
     uint32_t hash[ROUNDS];
     uint64_t h = hash_start;
     double reward;
-    rn_result r = RN_TERMINATED;
+    rn_step_result r = RN_TERMINATED;
     ASSERT(e.state_size <= sizeof bytes && e.obs_dim <= 32 && e.act_dim <= 8);
     for (int t = 0; t < 100 * ROUNDS; t++) {
         if (r != RN_RUNNING) e.reset(e.self, &rng, obs);
@@ -143,12 +143,12 @@ typedef struct chain { unsigned state; } chain;
 
 static void chain_reset(void *self, const agg_rng *rng, rn_real *obs) {
     chain *c = (chain *)self;
-    c->state = (unsigned)rn_below(rng, STATES - 1);
+    c->state = (unsigned)rn_draw_below(rng, STATES - 1);
     obs[0] = (rn_real)c->state;
 }
-static rn_result chain_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+static rn_step_result chain_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     chain *c = (chain *)self;
-    const int move = (int)act[0] - 1 + (rn_uniform(rng) < 0.25 ? 1 : 0), to = (int)c->state + move;
+    const int move = (int)act[0] - 1 + (rn_draw_uniform(rng) < 0.25 ? 1 : 0), to = (int)c->state + move;
     c->state = to < 0 ? 0 : to >= STATES ? STATES - 1 : (unsigned)to;
     obs[0] = (rn_real)c->state;
     *reward = c->state == STATES - 1 ? 1 : -0.01 * (double)c->state;
@@ -203,7 +203,7 @@ static rn_policy make_policy(federation *f, task what, unsigned pick) {
     shape.log_std_max = pick % 4 == 3 ? -0.4 : 0;
     shape.clip = pick % 3 == 1 ? 3 : 0;
     shape.out_scale = 1;
-    return what == TABLE ? rn_table_policy(&f->table, STATES, ACTIONS) : rn_net_policy(&f->net, &shape);
+    return what == TABLE ? rn_make_table_policy(&f->table, STATES, ACTIONS) : rn_make_net_policy(&f->net, &shape);
 }
 static int make_federation(federation *f, task what, agg_rule rule, const agg_jobs *jobs) {
     const unsigned pick = (unsigned)rule + 5u * (unsigned)what;
@@ -212,7 +212,7 @@ static int make_federation(federation *f, task what, agg_rule rule, const agg_jo
     for (int i = 0; i < AGENTS; i++)
         f->envs[i] = what == CARTPOLE ? cartpole_env(&f->poles[i]) :
                      what == PENDULUM ? inverted_pendulum_env(&f->pendulums[i]) : chain_env(&f->chains[i]);
-    d = rn_make_trainer_desc(AGENTS, LIARS, f->envs, make_policy(f, what, pick));
+    d = rn_make_trainer_desc(AGENTS, ADVERSARIES, f->envs, make_policy(f, what, pick));
     d.method.horizon = 80;
     d.method.batch = 1 + pick % 2;
     d.method.estimator = (rn_estimator)(pick % 7 == 6);
@@ -224,14 +224,14 @@ static int make_federation(federation *f, task what, agg_rule rule, const agg_jo
     d.server.agg.pre[1] = (agg_pre)(pick % AGG_PRE_COUNT);
     d.server.agg.clip = 1;
     d.server.agg.bucket = rule == AGG_BULYAN ? 1 : 2;
-    d.server.step = (rn_step_kind)(pick % 4);
-    d.server.gamma = rn_steps(d.server.step == RN_STEP_PLAIN ? 0.0005 : 0.1, 0.5, 4);
-    d.server.eta = pick % 6 == 5 ? rn_theorem_eta() : rn_constant(0.5);
+    d.server.update = (rn_update_kind)(pick % 4);
+    d.server.gamma = rn_schedule_staircase(d.server.update == RN_UPDATE_PLAIN ? 0.0005 : 0.1, 0.5, 4);
+    d.server.eta = pick % 6 == 5 ? rn_theory_eta() : rn_schedule_constant(0.5);
     d.server.radius = pick % 4 == 2 ? 4 : 0;
     d.seed = 40 + (uint64_t)what;
-    d.liars = LIARS;
-    d.lie.kind = pick % 6 == 3 ? RN_LIE_ACTION : pick % 6 == 4 ? RN_LIE_REWARD : pick % 6 == 5 ? RN_LIE_SILENT : RN_LIE_VECTOR;
-    d.lie.attack.kind = (agg_attack_kind)(pick % AGG_ATTACK_COUNT);
+    d.adversaries = ADVERSARIES;
+    d.attack.kind = pick % 6 == 3 ? RN_ATTACK_RANDOM_ACTION : pick % 6 == 4 ? RN_ATTACK_REWARD_FLIP : pick % 6 == 5 ? RN_ATTACK_SILENCE : RN_ATTACK_VECTOR;
+    d.attack.vector.kind = (agg_attack_kind)(pick % AGG_ATTACK_COUNT);
     if (jobs) d.jobs = d.server.agg.jobs = *jobs;
     f->desc = d;
     return rn_trainer_create(&f->trainer, &f->desc) == RN_OK;

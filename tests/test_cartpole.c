@@ -1,5 +1,5 @@
 /* examples/envs/cartpole.h against trajectories of Gymnasium's CartPole-v1, to the last bit; and a short training
-   run: with 3 of 10 agents lying, MDA learns and the mean does not. */
+   run: with 3 of 10 agents Byzantine, MDA learns and the mean does not. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
@@ -81,7 +81,7 @@ TEST single_steps_to_the_last_bit(void) {
         const rn_real act = (rn_real)steps[i].right;
         rn_real obs[4];
         double reward = 0;
-        const rn_result r = e.step(e.self, &act, NULL, obs, &reward);
+        const rn_step_result r = e.step(e.self, &act, NULL, obs, &reward);
         if (!equal(&p, steps[i].to)) FAILm(WHY("row %u", (unsigned)i));
         ASSERT_EQ(steps[i].terminated ? RN_TERMINATED : RN_RUNNING, r);
         ASSERT(reward >= 1 && reward <= 1);
@@ -113,7 +113,7 @@ TEST whole_trajectories_to_the_last_bit(void) {
             if (row++ == 0) {
                 p = pole_at(x + 2);
             } else {
-                const rn_result r = cartpole_move(&p, x[1] > 0);
+                const rn_step_result r = cartpole_move(&p, x[1] > 0);
                 if (!equal(&p, x + 2)) { fclose(f); FAILm(WHY("%s, row %d", name, row - 1)); }
                 if ((r == RN_TERMINATED) != (x[7] > 0) || (r == RN_TRUNCATED) != (x[8] > 0)) {
                     fclose(f);
@@ -129,7 +129,7 @@ TEST whole_trajectories_to_the_last_bit(void) {
 }
 TEST resets_are_small_and_repeat(void) {
     cartpole a, b;
-    rn_random one = rn_random_make(4, 0), two = rn_random_make(4, 0);
+    rn_random one = rn_make_random(4, 0), two = rn_make_random(4, 0);
     const agg_rng r1 = rn_random_rng(&one), r2 = rn_random_rng(&two);
     const rn_env ea = cartpole_env(&a), eb = cartpole_env(&b);
     double most = 0;
@@ -179,15 +179,15 @@ static double train(agg_rule rule, uint64_t seed, rn_real *theta) {
     double best = 0;
     for (int i = 0; i < 11; i++) envs[i] = cartpole_env(&poles[i]);
     shape.hidden[0] = shape.hidden[1] = 16;
-    d = rn_make_trainer_desc(10, 3, envs, rn_net_policy(&net, &shape));
+    d = rn_make_trainer_desc(10, 3, envs, rn_make_net_policy(&net, &shape));
     d.server.agg.rule = rule;
     if (rule == AGG_MEAN) d.server.agg.f = 0;
-    d.liars = 3; /* sign flipping */
+    d.adversaries = 3; /* sign flipping */
     d.seed = seed;
     if (rn_trainer_create(&t, &d) != RN_OK) abort();
     for (int i = 1; i <= 150; i++) {
         double score = 0;
-        if (rn_trainer_round(t) != RN_OK) abort();
+        if (rn_trainer_run_round(t) != RN_OK) abort();
         if (i % 10 == 0 && rn_trainer_evaluate(t, &envs[10], 20, &score) != RN_OK) abort();
         if (score > best) best = score;
     }

@@ -21,8 +21,8 @@ static void corner_make(corner *c, int table) {
     c->d.envs = c->envs;
     c->d.policy = c->a.policy = c->p.policy;
     c->d.method.horizon = c->a.method.horizon = 4;
-    c->d.server.gamma = rn_constant(0.1);
-    c->d.server.eta = rn_constant(0.5);
+    c->d.server.gamma = rn_schedule_constant(0.1);
+    c->d.server.eta = rn_schedule_constant(0.5);
     c->a.env = c->envs[0];
 }
 
@@ -34,8 +34,8 @@ TEST null_everywhere(void) {
     rn_server *s = NULL;
     rn_trainer *t = NULL;
     rn_server_desc sd;
-    rn_eval_desc ed;
-    rn_eval e;
+    rn_evaluation_desc ed;
+    rn_evaluation e;
     rn_real x[DIM] = { 0 };
     double score;
     corner_make(&c, 0);
@@ -54,8 +54,8 @@ TEST null_everywhere(void) {
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(NULL, &c.d, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(&t, NULL, block, sizeof block));
     ASSERT(!a && !s && !t);
-    ASSERT_EQ((size_t)0, rn_server_round(NULL));
-    ASSERT_EQ((size_t)0, rn_trainer_rounds(NULL));
+    ASSERT_EQ((size_t)0, rn_server_current_round(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_rounds_done(NULL));
     ASSERT(rn_server_eta(NULL) <= 0 && rn_server_gamma(NULL) <= 0);
     ASSERT_EQ((size_t)0, rn_agent_save_size(NULL));
     ASSERT_EQ((size_t)0, rn_server_save_size(NULL));
@@ -63,8 +63,8 @@ TEST null_everywhere(void) {
     ASSERT_EQ(RN_ERR_ARG, rn_server_save(NULL, block, 8));
     ASSERT_EQ(RN_ERR_ARG, rn_agent_load(NULL, block, 8));
     ASSERT_EQ(RN_ERR_ARG, rn_server_load(NULL, block, 8));
-    ASSERT_EQ((size_t)0, rn_evaluate_size(NULL, &c.p.policy));
-    ASSERT_EQ((size_t)0, rn_evaluate_size(&c.envs[0], NULL));
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(NULL, &c.p.policy));
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&c.envs[0], NULL));
     ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, &c.envs[0], &c.p.policy, x, block, sizeof block, &e));
     ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, NULL, &c.p.policy, x, block, sizeof block, &e));
     ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], NULL, x, block, sizeof block, &e));
@@ -100,15 +100,15 @@ TEST defaults(void) {
     static corner c;
     static unsigned char block[1 << 20];
     rn_agent *a;
-    rn_eval_desc ed;
-    rn_eval e;
+    rn_evaluation_desc ed;
+    rn_evaluation e;
     rn_real theta[DIM] = { 0 };
     corner_make(&c, 1);
     c.a.method.horizon = 0; /* 1000 */
     ASSERT(rn_agent_size(&c.a) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &c.a, block, sizeof block));
-    ASSERT_EQ(RN_OK, rn_agent_round(a, theta, 1));
-    memset(&ed, 0, sizeof ed); /* 10 episodes */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 1));
+    memset(&ed, 0, sizeof ed); /* 10 trajectories */
     ASSERT_EQ(RN_OK, rn_evaluate(&ed, &c.envs[0], &c.p.policy, theta, block, sizeof block, &e));
     ASSERT(e.length >= 1);
     PASS();
@@ -119,18 +119,18 @@ TEST rare_nets(void) {
     rn_net net;
     rn_net_desc nd = rn_make_net_desc(1, 1);
     unsigned char work[2048];
-    rn_random random = rn_random_make(3, 0);
+    rn_random random = rn_make_random(3, 0);
     const agg_rng r = rn_random_rng(&random);
     rn_real theta[8] = { 0 }, obs[1] = { 1 }, act = 0;
     rn_policy p;
     nd.gaussian = nd.state_std = nd.no_bias = 1;
     nd.log_std = 5;
     nd.log_std_max = 1; /* 0 .. 1 */
-    p = rn_net_policy(&net, &nd);
+    p = rn_make_net_policy(&net, &nd);
     ASSERT_EQ((size_t)2, p.dim);
     p.init(p.self, &r, theta);
     ASSERT(fabs((double)theta[0]) <= 0.1 * sqrt(3) + 1e-6 && fabs((double)theta[1]) <= 0.1 * sqrt(3) + 1e-6);
-    ASSERT(rn_policy_work(&p, 0) <= sizeof work);
+    ASSERT(rn_policy_work_size(&p, 0) <= sizeof work);
     ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, obs, &r, &act, work, sizeof work));
     ASSERT(isfinite(act));
     PASS();
@@ -143,7 +143,7 @@ TEST no_future(void) {
     c.d.method.baseline = RN_BASELINE_RIDGE;
     c.d.method.discount = 0;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
-    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT(all_finite(rn_trainer_theta(t), c.p.policy.dim));
     rn_trainer_destroy(t);
     PASS();
@@ -164,12 +164,12 @@ TEST inexact_is_good_enough(void) {
     d.agg.rule = AGG_SMEA;
     d.agg.f = 6;
     d.agg.budget = 1;
-    d.gamma = rn_constant(0.1);
+    d.gamma = rn_schedule_constant(0.1);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     for (int i = 0; i < 5; i++) {
         fill_rows(&x, LAY_RANDOM, &r);
-        ASSERT_EQ(RN_OK, rn_server_step(s, x.row, &p));
+        ASSERT_EQ(RN_OK, rn_server_update(s, x.row, &p));
         inexact += p.aggregate == AGG_INEXACT;
     }
     ASSERT(inexact > 0);
@@ -192,16 +192,16 @@ TEST sizes_that_do_not_fit(void) {
     unsigned char block[64];
     corner_make(&c, 0);
     nd.hidden[0] = (1u << 24) + 1;
-    ASSERT_EQ((size_t)0, rn_net_policy(&net, &nd).dim);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, 0, 2).dim);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, 2, 0).dim);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, ((size_t)1 << 24) + 1, 2).dim);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, 2, ((size_t)1 << 24) + 1).dim);
+    ASSERT_EQ((size_t)0, rn_make_net_policy(&net, &nd).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 0, 2).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, 0).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, ((size_t)1 << 24) + 1, 2).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, ((size_t)1 << 24) + 1).dim);
     c.a.method.horizon = (size_t)-1;
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
     c.a.method.horizon = TOO_MUCH / 2; /* observations fit, what the net works in does not */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
-    ASSERT_EQ((size_t)0, rn_policy_work(&c.p.policy, TOO_MUCH));
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.p.policy, TOO_MUCH));
     corner_make(&c, 1);
     c.a.method.horizon = (size_t)-1 / 64 - 1; /* each piece fits, all together do not */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
@@ -214,7 +214,7 @@ TEST sizes_that_do_not_fit(void) {
     c.a.env.obs_dim = c.a.policy.obs_dim = (size_t)1 << (sizeof(size_t) * 4 - 1); /* squared, by the ridge baseline */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
     c.a.policy.work_size = endless_work;
-    ASSERT_EQ((size_t)0, rn_policy_work(&c.a.policy, 1));
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.a.policy, 1));
     c.d.method.horizon = TOO_MUCH; /* one agent fits, three do not */
     ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
     c.d.agents = (size_t)1 << 31; /* their parts are counted one by one: refused before */
@@ -266,10 +266,10 @@ TEST sizes_that_do_not_fit(void) {
     X(d.gamma.end = (double)NAN,                        RN_ERR_DESC)   \
     X(d.eta.factor = (double)NAN,                       RN_ERR_DESC)   \
     X(d.eta.shift = (double)NAN,                        RN_ERR_DESC)   \
-    X(d.eta = rn_steps(1, -1, 1),                       RN_ERR_DESC)   \
-    X(d.eta = rn_steps(1, 2, 1),                        RN_ERR_DESC)   \
+    X(d.eta = rn_schedule_staircase(1, -1, 1),                       RN_ERR_DESC)   \
+    X(d.eta = rn_schedule_staircase(1, 2, 1),                        RN_ERR_DESC)   \
     X(d.eta.kind = (rn_schedule_kind)9,                 RN_ERR_DESC)   \
-    X(d.eta.kind = RN_CALLBACK,                         RN_ERR_DESC)
+    X(d.eta.kind = RN_SCHEDULE_CALLBACK,                         RN_ERR_DESC)
 TEST bad_agents_and_servers(void) {
     static corner c;
     unsigned char block[64];
@@ -289,10 +289,10 @@ TEST bad_agents_and_servers(void) {
     PASS();
 }
 
-/* ---- liars that act at random where actions are numbers */
+/* ---- adversaries that act at random where actions are numbers */
 typedef struct slide { double low, high, least, most; } slide;
 static void slide_reset(void *self, const agg_rng *r, rn_real *obs) { (void)self; (void)r; obs[0] = 0; }
-static rn_result slide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result slide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     slide *s = (slide *)self;
     (void)r;
     for (int k = 0; k < 2; k++) {
@@ -314,7 +314,7 @@ TEST random_actions_fill_their_range(double low, double high) {
     rn_real theta[8] = { 0 };
     nd.gaussian = 1;
     memset(&d, 0, sizeof d);
-    d.policy = rn_net_policy(&net, &nd);
+    d.policy = rn_make_net_policy(&net, &nd);
     d.env.self = &s;
     d.env.reset = slide_reset;
     d.env.step = slide_step;
@@ -326,7 +326,7 @@ TEST random_actions_fill_their_range(double low, double high) {
     d.random_action = 1;
     ASSERT(rn_agent_size(&d) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
-    ASSERT_EQ(RN_OK, rn_agent_round(a, theta, 1));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 1));
     if (unset) { low = -1; high = 1; }
     ASSERT(s.least >= low && s.most <= high);
     ASSERT(s.least < low + 0.05 * (high - low) && s.most > high - 0.05 * (high - low));
@@ -337,12 +337,12 @@ TEST random_actions_fill_their_range(double low, double high) {
 TEST states_outside_the_table(void) {
     static const rn_real outside[] = { -1, STATES, (rn_real)NAN };
     rn_table table;
-    const rn_policy p = rn_table_policy(&table, STATES, ACTIONS);
+    const rn_policy p = rn_make_table_policy(&table, STATES, ACTIONS);
     for (size_t i = 0; i < 3; i++) {
         unsigned char work[512];
         rn_real theta[DIM] = { 0 }, g[DIM] = { 0 }, u[DIM] = { 0 }, h[DIM] = { 0 }, act = 0, c = 0;
         const rn_real one = 1;
-        ASSERT(rn_policy_work(&p, 1) <= sizeof work);
+        ASSERT(rn_policy_work_size(&p, 1) <= sizeof work);
         ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, &outside[i], NULL, &act, work, sizeof work));
         ASSERT(isnan(act));
         act = 0;
@@ -370,8 +370,9 @@ TEST own_policies(void) {
     rn_policy p;
     rn_real x[4] = { 2, 0, 0, 0 }, u[1] = { 0 }, v[1] = { 0 }, k[2], cc[2], tmp[3], obs[4] = { 0 }, act[2] = { 1, 1 };
     const rn_real w[2] = { 3, 4 };
-    rn_eval_desc ed;
-    rn_eval e;
+    const rn_hessian_product b = { &p, x, u, 2, obs, act, w, 0, k, cc, tmp, NULL };
+    rn_evaluation_desc ed;
+    rn_evaluation e;
     corner_make(&c, 0);
     memset(&p, 0, sizeof p);
     memset(&ed, 0, sizeof ed);
@@ -381,16 +382,16 @@ TEST own_policies(void) {
     p.actions = ACTIONS;
     p.act = own_act;
     p.grad = own_grad;
-    ASSERT(rn_policy_work(&p, 5) > 0);
+    ASSERT(rn_policy_work_size(&p, 5) > 0);
     ASSERT_EQ(RN_OK, rn_policy_act(&p, x, obs, NULL, act, NULL, 0));
-    rn_bu(&p, x, u, 2, obs, act, w, 0, v, k, cc, tmp, NULL);
+    rn_add_hessian_product(&b, v);
     ASSERT(v[0] >= 0 && v[0] <= 0); /* u = 0 */
     u[0] = (rn_real)0.5; /* c_t = theta u = 1; sum w sum c theta + sum w u = 7 * 2 * 2 + 7/2 */
-    rn_bu(&p, x, u, 2, obs, act, w, 0, v, k, cc, tmp, NULL);
+    rn_add_hessian_product(&b, v);
     ASSERT(fabs((double)v[0] - 31.5) < 0.05);
-    ASSERT(rn_evaluate_size(&c.envs[0], &p) > 0 && rn_evaluate_size(&c.envs[0], &p) <= sizeof block);
+    ASSERT(rn_evaluate_scratch_size(&c.envs[0], &p) > 0 && rn_evaluate_scratch_size(&c.envs[0], &p) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_evaluate(&ed, &c.envs[0], &p, x, block, sizeof block, &e));
-    c.d.policy = p; /* no init: theta starts at 0; saved in the middle of an episode without prepare */
+    c.d.policy = p; /* no init: theta starts at 0; saved in the middle of a trajectory without prepare */
     {
         rn_trainer *t;
         unsigned char *bytes;
@@ -441,11 +442,11 @@ TEST sums_that_overflow(void) {
     c.a.policy.hvp = steep_hvp;
     ASSERT(rn_agent_size(&c.a) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &c.a, block, sizeof block));
-    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 0.5));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 0.5));
     theta = 1;
-    ASSERT_EQ(RN_ERR_POLICY, rn_agent_round(a, &theta, 0.5)); /* d + v */
+    ASSERT_EQ(RN_ERR_POLICY, rn_agent_run_round(a, &theta, 0.5)); /* d + v */
     ASSERT((double)rn_agent_direction(a)[0] >= kept && (double)rn_agent_direction(a)[0] <= kept);
-    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 1)); /* v does not count */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 1)); /* v does not count */
     PASS();
 }
 
@@ -456,33 +457,33 @@ TEST agents_begun_by_hand(void) {
     unsigned char bytes[64];
     corner_make(&c, 0);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
-    ASSERT_EQ(RN_OK, rn_agent_begin(rn_trainer_agent(t, 1), rn_trainer_theta(t), 0.5));
+    ASSERT_EQ(RN_OK, rn_agent_begin_round(rn_trainer_agent(t, 1), rn_trainer_theta(t), 0.5));
     ASSERT_EQ((size_t)0, rn_trainer_save_size(t));
     ASSERT_EQ(RN_ERR_MEMORY, rn_trainer_save(t, bytes, sizeof bytes));
     rn_trainer_destroy(t);
     PASS();
 }
 
-/* ---- liars with their own numbers, and one that fails at its own attack */
-TEST lies_with_their_own_numbers(void) {
+/* ---- adversaries with their own numbers, and one that fails at its own attack */
+TEST attacks_with_their_own_numbers(void) {
     static corner c;
     rn_trainer *t;
-    rn_lie l;
+    rn_attack l;
     rng r = rng_make(4);
     corner_make(&c, 0);
     c.d.server.agg.f = 1;
     memset(&l, 0, sizeof l);
-    l.attack.kind = AGG_ATTACK_ALIE;
-    l.attack.n = 9;
-    l.attack.f = 2;
-    l.attack.rng = rng_for_library(&r);
+    l.vector.kind = AGG_ATTACK_ALIE;
+    l.vector.n = 9;
+    l.vector.f = 2;
+    l.vector.rng = rng_for_library(&r);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
-    ASSERT_EQ(RN_OK, rn_trainer_set_lie(t, 2, &l));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_set_attack(t, 2, &l));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ((size_t)0, rn_trainer_progress(t)->dropped);
-    l.attack.f = 8; /* more than half of 9: no such attack, so nothing is sent */
-    ASSERT_EQ(RN_OK, rn_trainer_set_lie(t, 2, &l));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    l.vector.f = 8; /* more than half of 9: no such attack, so nothing is sent */
+    ASSERT_EQ(RN_OK, rn_trainer_set_attack(t, 2, &l));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ((size_t)1, rn_trainer_progress(t)->dropped);
     rn_trainer_destroy(t);
     PASS();
@@ -490,16 +491,16 @@ TEST lies_with_their_own_numbers(void) {
 
 /* ---- theory: a target that no number of trajectories reaches, and one that is reached at once */
 TEST targets_out_of_reach(void) {
-    rn_theory p;
+    rn_assumptions p;
     memset(&p, 0, sizeof p);
     p.G1 = p.G2 = p.R = p.muF = 1;
     p.n = 1;
     ASSERT(rn_theory_trajectories(&p, 1e-200) <= -1);
     ASSERT(rn_theory_trajectories(&p, 1e-8) > 4503599627370496.0); /* beyond whole numbers of a double */
     ASSERT(rn_theory_trajectories(&p, 1e200) >= 2 && rn_theory_trajectories(&p, 1e200) <= 2);
-    ASSERT_EQ((size_t)1000000000, rn_theorem_horizon(1e300, 1 - DBL_EPSILON));
-    ASSERT_EQ((size_t)0, rn_theorem_horizon((double)INFINITY, 0.5));
-    ASSERT_EQ((size_t)0, rn_theorem_horizon(-1, 0.5));
+    ASSERT_EQ((size_t)1000000000, rn_theory_horizon(1e300, 1 - DBL_EPSILON));
+    ASSERT_EQ((size_t)0, rn_theory_horizon((double)INFINITY, 0.5));
+    ASSERT_EQ((size_t)0, rn_theory_horizon(-1, 0.5));
     PASS();
 }
 
@@ -518,7 +519,7 @@ SUITE(corners) {
     RUN_TEST(own_policies);
     RUN_TEST(sums_that_overflow);
     RUN_TEST(agents_begun_by_hand);
-    RUN_TEST(lies_with_their_own_numbers);
+    RUN_TEST(attacks_with_their_own_numbers);
     RUN_TEST(targets_out_of_reach);
 }
 

@@ -51,20 +51,20 @@ static size_t gauss_rule(recurrence *b, size_t n, wide range, wide *x, wide *w) 
 }
 
 /* ---- an agent that plays what it is told */
-typedef struct episode {
+typedef struct trajectory {
     size_t  T;
     size_t  state[HORIZON + 1];
     rn_real act[HORIZON];
     double  reward[HORIZON];
     wide    chance;             /* the task's part of the probability */
-} episode;
+} trajectory;
 typedef struct script {
     const mdp     *m;
     const model   *p;
-    const episode *play[2];     /* the first and the second episode of the round */
-    const episode *now;
+    const trajectory *play[2];     /* the first and the second trajectory of the round */
+    const trajectory *now;
     size_t         plays, t;
-    rn_real        theta[MAX_DIM]; /* what the last episode was played with */
+    rn_real        theta[MAX_DIM]; /* what the last trajectory was played with */
     uint64_t       q;
 } script;
 
@@ -75,7 +75,7 @@ static void script_reset(void *self, const agg_rng *r, rn_real *obs) {
     s->t = 0;
     mdp_observe(s->m, s->p->table, s->now->state[0], obs);
 }
-static rn_result script_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result script_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     script *s = (script *)self;
     (void)r; (void)act;
     *reward = s->now->reward[s->t++];
@@ -134,11 +134,11 @@ static rn_agent_desc script_desc(script *s, const rn_method *method) {
     return d;
 }
 
-/* all episodes of the process, with the task's part of their probabilities */
-static size_t enumerate(const mdp *m, episode *all, size_t count, const episode *so_far) {
+/* all trajectories of the process, with the task's part of their probabilities */
+static size_t enumerate(const mdp *m, trajectory *all, size_t count, const trajectory *so_far) {
     for (size_t a = 0; a < ACTIONS; a++)
         for (size_t n = 0; n < STATES; n++) {
-            episode e = *so_far;
+            trajectory e = *so_far;
             const size_t s = e.state[e.T];
             e.act[e.T] = (rn_real)a;
             e.reward[e.T] = m->reward[s][a][n];
@@ -150,10 +150,10 @@ static size_t enumerate(const mdp *m, episode *all, size_t count, const episode 
         }
     return count;
 }
-static size_t enumerate_all(const mdp *m, episode *all) {
+static size_t enumerate_all(const mdp *m, trajectory *all) {
     size_t count = 0;
     for (size_t s = 0; s < STATES; s++) {
-        episode e;
+        trajectory e;
         memset(&e, 0, sizeof e);
         e.state[0] = s;
         e.chance = (wide)m->start[s];
@@ -163,8 +163,8 @@ static size_t enumerate_all(const mdp *m, episode *all) {
 }
 typedef struct chances { rn_real theta[MAX_DIM]; wide pi[STATES][ACTIONS]; int known; } chances;
 
-/* of an episode, with the actions' chances at the theta it was played with */
-static wide probability(const script *s, const episode *e, chances *c) {
+/* of a trajectory, with the actions' chances at the theta it was played with */
+static wide probability(const script *s, const trajectory *e, chances *c) {
     wide p = e->chance;
     if (!c->known || !same_bits(c->theta, s->theta, s->p->policy.dim)) {
         for (size_t k = 0; k < STATES; k++) {
@@ -185,8 +185,8 @@ typedef struct lab { /* one policy, one process, one method */
     void          *block;
     unsigned char *saved;
     size_t         saved_size, count;
-    episode        idle;
-    episode        all[MOST];
+    trajectory        idle;
+    trajectory        all[MOST];
     rn_real        before[MAX_DIM], theta[MAX_DIM];
 } lab;
 
@@ -210,7 +210,7 @@ static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *meth
     for (size_t i = 0; i < (practice ? practice : 1); i++) {
         l->s.plays = 0;
         l->s.play[0] = practice ? &l->all[(i * 97) % l->count] : &l->idle;
-        if (rn_agent_round(l->agent, l->before, 1) != RN_OK) abort();
+        if (rn_agent_run_round(l->agent, l->before, 1) != RN_OK) abort();
     }
     l->saved_size = rn_agent_save_size(l->agent);
     l->saved = (unsigned char *)need(malloc(l->saved_size));
@@ -218,22 +218,22 @@ static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *meth
 }
 static void lab_close(lab *l) { free(l->block); free(l->saved); }
 
-/* g of one episode; the state of the agent is put back before */
-static const rn_real *lab_g(lab *l, const episode *e) {
+/* g of one trajectory; the state of the agent is put back before */
+static const rn_real *lab_g(lab *l, const trajectory *e) {
     l->s.plays = 0;
     l->s.play[0] = e;
     if (rn_agent_load(l->agent, l->saved, l->saved_size) != RN_OK) abort();
-    if (rn_agent_round(l->agent, l->theta, 1) != RN_OK) abort();
+    if (rn_agent_run_round(l->agent, l->theta, 1) != RN_OK) abort();
     return rn_agent_direction(l->agent);
 }
-/* v of one second episode: eta = 0, so d_t = d_{t-1} + v; kept is d_{t-1} */
-static const rn_real *lab_v(lab *l, const episode *e, rn_real *kept) {
+/* v of one second trajectory: eta = 0, so d_t = d_{t-1} + v; kept is d_{t-1} */
+static const rn_real *lab_v(lab *l, const trajectory *e, rn_real *kept) {
     l->s.plays = 0;
     l->s.play[0] = &l->idle;
     l->s.play[1] = e;
     if (rn_agent_load(l->agent, l->saved, l->saved_size) != RN_OK) abort();
     memcpy(kept, rn_agent_direction(l->agent), l->s.p->policy.dim * sizeof *kept);
-    if (rn_agent_round(l->agent, l->theta, 0) != RN_OK) abort();
+    if (rn_agent_run_round(l->agent, l->theta, 0) != RN_OK) abort();
     return rn_agent_direction(l->agent);
 }
 static wide lab_expect_g(lab *l, wide *mean) { /* gives the sum of all probabilities */
@@ -442,8 +442,8 @@ enum { GH = 16 };
 typedef struct gauss_script {
     const model *p;
     size_t       steps, plays, t;
-    wide         z[2][2];        /* [step][number] of the episode that counts */
-    int          idle_first;     /* the first episode of the round is the idle one */
+    wide         z[2][2];        /* [step][number] of the trajectory that counts */
+    int          idle_first;     /* the first trajectory of the round is the idle one */
     wide         s;
     rn_real      theta[MAX_DIM];
     uint64_t     q;
@@ -463,7 +463,7 @@ static void gauss_reset(void *self, const agg_rng *r, rn_real *obs) {
     g->s = 0.75L;
     obs[0] = (rn_real)g->s;
 }
-static rn_result gauss_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result gauss_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     gauss_script *g = (gauss_script *)self;
     wide a[2] = { 0, 0 };
     (void)r;
@@ -506,7 +506,7 @@ static size_t gauss_work(void *self, size_t T) {
 }
 static uint64_t gauss_next(void *self) { return ((gauss_script *)self)->q; }
 
-/* J along z = one episode's noise */
+/* J along z = one trajectory's noise */
 static hyper gauss_value(const model *p, const hyper *theta, size_t steps, double discount, wide z[2][2]) {
     const size_t n = p->policy.act_dim;
     hyper s = hy(0.75L), J = hy(0);
@@ -525,7 +525,7 @@ static hyper gauss_value(const model *p, const hyper *theta, size_t steps, doubl
     }
     return J;
 }
-/* all episodes of the grid: z and its weight */
+/* all trajectories of the grid: z and its weight */
 static wide gauss_node(size_t k, size_t steps, size_t n, const wide *x, const wide *w, wide z[2][2]) {
     wide weight = 1;
     for (size_t t = 0; t < steps; t++)
@@ -582,7 +582,7 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
     }
     ASSERT_EQ((size_t)GH, gauss_rule(hermite, GH, 12, x, w));
     g.idle_first = 1; /* a first round that leaves d = 0 */
-    ASSERT_EQ(RN_OK, rn_agent_round(agent, before, 1));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(agent, before, 1));
     size = rn_agent_save_size(agent);
     saved = (unsigned char *)need(malloc(size));
     ASSERT_EQ(RN_OK, rn_agent_save(agent, saved, size));
@@ -592,12 +592,12 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
         g.plays = 0;
         g.idle_first = 0;
         ASSERT_EQ(RN_OK, rn_agent_load(agent, saved, size));
-        ASSERT_EQ(RN_OK, rn_agent_round(agent, theta, 1));
+        ASSERT_EQ(RN_OK, rn_agent_run_round(agent, theta, 1));
         for (size_t i = 0; i < dim; i++) mean_g[i] += weight * (wide)rn_agent_direction(agent)[i];
         g.plays = 0;
         g.idle_first = 1;
         ASSERT_EQ(RN_OK, rn_agent_load(agent, saved, size));
-        ASSERT_EQ(RN_OK, rn_agent_round(agent, theta, 0));
+        ASSERT_EQ(RN_OK, rn_agent_run_round(agent, theta, 0));
         for (size_t i = 0; i < dim; i++) mean_v[i] += weight * (wide)rn_agent_direction(agent)[i];
     }
     for (size_t k = 0; k < nodes; k++) {
@@ -630,20 +630,20 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
 typedef struct recorder { /* around a task and a policy */
     rn_env    env;
     rn_policy policy;
-    size_t    episodes, T[2];
+    size_t    trajectories, T[2];
     rn_real   theta[2][MAX_DIM], obs[2][HORIZON][FEATURES], act[2][HORIZON];
     double    reward[2][HORIZON];
 } recorder;
 
 static void recorder_reset(void *self, const agg_rng *r, rn_real *obs) {
     recorder *k = (recorder *)self;
-    k->T[k->episodes++] = 0;
+    k->T[k->trajectories++] = 0;
     k->env.reset(k->env.self, r, obs);
 }
-static rn_result recorder_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result recorder_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     recorder *k = (recorder *)self;
-    const size_t e = k->episodes - 1, t = k->T[e]++;
-    const rn_result result = k->env.step(k->env.self, act, r, obs, reward);
+    const size_t e = k->trajectories - 1, t = k->T[e]++;
+    const rn_step_result result = k->env.step(k->env.self, act, r, obs, reward);
     k->act[e][t] = act[0];
     k->reward[e][t] = *reward;
     return result;
@@ -651,7 +651,7 @@ static rn_result recorder_step(void *self, const rn_real *act, const agg_rng *r,
 static void recorder_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act,
                          void *work) {
     recorder *k = (recorder *)self;
-    const size_t e = k->episodes - 1;
+    const size_t e = k->trajectories - 1;
     memcpy(k->theta[e], theta, k->policy.dim * sizeof *theta);
     memcpy(k->obs[e][k->T[e]], obs, k->policy.obs_dim * sizeof *obs);
     k->policy.act(k->policy.self, theta, obs, r, act, work);
@@ -714,17 +714,17 @@ TEST error_is_a_mean_of_martingale_differences(void) {
     d.method.horizon = HORIZON;
     d.method.discount = discount;
     d.server.theta = start;
-    d.server.eta = rn_theorem_eta();
-    d.server.gamma = rn_theorem_gamma(0.5, 1);
+    d.server.eta = rn_theory_eta();
+    d.server.gamma = rn_theory_gamma(0.5, 1);
     ASSERT_EQ(RN_OK, rn_trainer_create(&trainer, &d));
     for (size_t t = 1; t <= 200; t++) {
         wide theta[MAX_DIM], u[MAX_DIM], g[MAX_DIM], v[MAX_DIM], psi[HORIZON], want[MAX_DIM];
-        k.episodes = 0;
-        ASSERT_EQ(RN_OK, rn_trainer_round(trainer));
-        ASSERT_EQ((size_t)(t == 1 ? 1 : 2), k.episodes);
+        k.trajectories = 0;
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(trainer));
+        ASSERT_EQ((size_t)(t == 1 ? 1 : 2), k.trajectories);
         widen(k.theta[0], dim, theta);
         mdp_derivatives(&m, &p, theta, NULL, HORIZON, discount, grad, NULL);
-        for (size_t e = 0; e < k.episodes; e++) {
+        for (size_t e = 0; e < k.trajectories; e++) {
             wide hat[MAX_DIM], back = 0;
             rn_real state[HORIZON];
             for (size_t h = k.T[e]; h-- > 0;) psi[h] = back += powl((wide)discount, (wide)h) * (wide)k.reward[e][h];

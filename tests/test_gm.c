@@ -219,7 +219,7 @@ TEST one_and_two_rows(void) {
         ASSERT(out[k] >= (a[k] < b[k] ? a[k] : b[k]) && out[k] <= (a[k] > b[k] ? a[k] : b[k]));
     PASS();
 }
-TEST far_rows(void) { /* the guarantee must not be lost in a value that the liars' distances dominate */
+TEST far_rows(void) { /* the guarantee must not be lost in a value that the adversaries' distances dominate */
     static const double far[] = { 1e1, 1e3, 1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 1e9, 1e15, 1e30, 3e38 };
     rng r = rng_make(600);
     for (size_t c = 0; c < sizeof far / sizeof *far; c++)

@@ -100,13 +100,13 @@ static void fill_honest(rows *x, int scale, rng *r) {
 }
 #define HONEST_SCALES 6
 /* scale 0: all honest rows are the same, so the diameter is 0 and the answer must be that row, to the bit */
-TEST any_lies(agg_rule rule) {
+TEST any_forgeries(agg_rule rule) {
     static const size_t dims[] = { 1, 3, 16 };
     rng r = rng_make(70 + (uint64_t)rule);
     for (size_t n = 3; n <= MAX_N; n++)
         for (size_t f = 1; 2 * f < n; f++)
             for (int scale = 0; scale < HONEST_SCALES; scale++)
-                for (int kind = 0; kind <= LIE_COUNT; kind++) {
+                for (int kind = 0; kind <= FORGERY_COUNT; kind++) {
                     const size_t dim = dims[rng_below(&r, 3)], at = rng_below(&r, n);
                     agg_desc d = agg_make_desc(rule, n, dim, f);
                     rows x, good;
@@ -119,18 +119,18 @@ TEST any_lies(agg_rule rule) {
                     memcpy(honest, rows_at(&x, (at + f) % n), dim * sizeof *honest);
                     d.pivot = (at + f) % n;
                     for (size_t i = 0; i < f; i++)
-                        tell_lie(&x, (at + i) % n, (lie)(kind < LIE_COUNT ? (size_t)kind : rng_below(&r, LIE_COUNT)),
+                        forge_row(&x, (at + i) % n, (forgery)(kind < FORGERY_COUNT ? (size_t)kind : rng_below(&r, FORGERY_COUNT)),
                                  &r);
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, dim))
                         FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: status %d, out[0] %g", agg_rule_name(rule), n, f,
                                   dim, scale,
-                                  lie_name((lie)kind), (int)s, (double)out[0]));
+                                  forgery_name((forgery)kind), (int)s, (double)out[0]));
                     if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF && !same_numbers(out, honest, dim))
                         FAILm(WHY("%s n %zu f %zu dim %zu %s: honest rows are all %.9g, out is %.9g",
                                   agg_rule_name(rule), n, f, dim,
-                                  lie_name((lie)kind), (double)honest[0], (double)out[0]));
-                    /* the guarantee for the rows that can be in a sum: those dropped count as liars */
+                                  forgery_name((forgery)kind), (double)honest[0], (double)out[0]));
+                    /* the guarantee for the rows that can be in a sum: those dropped count as adversaries */
                     good = rows_new(n, dim);
                     good.n = 0;
                     for (size_t i = 0; i < n; i++) if (ref_row_ok(x.row[i], dim)) good.row[good.n++] = x.row[i];
@@ -142,19 +142,19 @@ TEST any_lies(agg_rule rule) {
                     if (lambda >= 0 && f > dropped && !(ratio <= lambda * (1 + 1e-5)))
                         FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: ratio %g over lambda %g", agg_rule_name(rule), n,
                                   f, dim, scale,
-                                  lie_name((lie)kind), ratio, lambda));
+                                  forgery_name((forgery)kind), ratio, lambda));
                     rows_free(&good);
                     rows_free(&x);
                 }
     PASS();
 }
-/* the same with a pre-step in front: finite, and exact where all honest rows are the same */
-TEST any_lies_after(agg_pre pre) {
+/* the same with a pre-aggregation in front: finite, and exact where all honest rows are the same */
+TEST any_forgeries_after(agg_pre pre) {
     rng r = rng_make(90 + (uint64_t)pre);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (size_t n = 5; n <= 9; n++)
             for (int scale = 0; scale < HONEST_SCALES; scale++)
-                for (int kind = 0; kind <= LIE_COUNT; kind++) {
+                for (int kind = 0; kind <= FORGERY_COUNT; kind++) {
                     const agg_rule rule = rule_at(i);
                     agg_desc d = agg_make_desc(rule, n, 4, 1);
                     rows x;
@@ -167,19 +167,19 @@ TEST any_lies_after(agg_pre pre) {
                     d.rng = rng_for_library(&r);
                     fill_honest(&x, scale, &r);
                     memcpy(honest, rows_at(&x, 0), sizeof honest);
-                    tell_lie(&x, 1 + rng_below(&r, n - 1),
-                             (lie)(kind < LIE_COUNT ? (size_t)kind : rng_below(&r, LIE_COUNT)), &r);
+                    forge_row(&x, 1 + rng_below(&r, n - 1),
+                             (forgery)(kind < FORGERY_COUNT ? (size_t)kind : rng_below(&r, FORGERY_COUNT)), &r);
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, 4))
                         FAILm(WHY("pre %d %s n %zu scale %d %s: status %d, out[0] %g", (int)pre, agg_rule_name(rule), n,
                                   scale,
-                                  lie_name((lie)kind), (int)s, (double)out[0]));
+                                  forgery_name((forgery)kind), (int)s, (double)out[0]));
                     if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF
                         && !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING)
-                        && !same_numbers(out, honest, 4)) /* MoNNA's pivot may share its bucket with the liar */
+                        && !same_numbers(out, honest, 4)) /* MoNNA's pivot may share its bucket with the adversary */
                         FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g", (int)pre,
                                   agg_rule_name(rule), n,
-                                  lie_name((lie)kind), (double)honest[0], (double)out[0]));
+                                  forgery_name((forgery)kind), (double)honest[0], (double)out[0]));
                     rows_free(&x);
                 }
     PASS();
@@ -276,12 +276,12 @@ SUITE(guarantee) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         if (rule_at(i) == AGG_MEAN) continue;
         greatest_set_test_suffix(agg_rule_name(rule_at(i)));
-        RUN_TESTp(any_lies, rule_at(i));
+        RUN_TESTp(any_forgeries, rule_at(i));
     }
     for (int p = AGG_PRE_NNM; p < AGG_PRE_COUNT; p++) {
         greatest_set_test_suffix(p == AGG_PRE_NNM ? "NNM" : p == AGG_PRE_BUCKETING ? "bucketing"
                                  : p == AGG_PRE_CLIP ? "clip" : "ARC");
-        RUN_TESTp(any_lies_after, (agg_pre)p);
+        RUN_TESTp(any_forgeries_after, (agg_pre)p);
     }
 }
 SUITE(resilience) {

@@ -195,33 +195,33 @@ TEST too_many_bad_rows(void) {
     rng r = rng_make(9);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++)
-            for (int l = 0; l < LIE_COUNT; l++) {
+            for (int l = 0; l < FORGERY_COUNT; l++) {
                 rng bits = rng_make(1);
-                if (!lie_convicts((lie)l)) continue;
+                if (!forgery_convicts((forgery)l)) continue;
                 fresh(rule_at(i));
                 fx.d.pre[0] = (agg_pre)pre;
                 fx.d.clip = 1;
                 fx.d.rng = rng_for_library(&bits);
                 if (pre == AGG_PRE_BUCKETING && rule_at(i) == AGG_BULYAN) fx.d.f = 0;
-                for (size_t k = 0; k < fx.d.f; k++) tell_lie(&fx.x, 1 + k, (lie)l, &r);
-                EXPECT(lie_name((lie)l), AGG_OK);
-                tell_lie(&fx.x, 4, (lie)l, &r);
-                EXPECT(lie_name((lie)l), AGG_ERR_ROWS);
-                for (size_t k = 0; k < N; k++) tell_lie(&fx.x, k, (lie)l, &r);
-                EXPECT(lie_name((lie)l), rule_at(i) == AGG_MONNA && fx.d.f == N ? AGG_ERR_PIVOT : AGG_ERR_ROWS);
+                for (size_t k = 0; k < fx.d.f; k++) forge_row(&fx.x, 1 + k, (forgery)l, &r);
+                EXPECT(forgery_name((forgery)l), AGG_OK);
+                forge_row(&fx.x, 4, (forgery)l, &r);
+                EXPECT(forgery_name((forgery)l), AGG_ERR_ROWS);
+                for (size_t k = 0; k < N; k++) forge_row(&fx.x, k, (forgery)l, &r);
+                EXPECT(forgery_name((forgery)l), rule_at(i) == AGG_MONNA && fx.d.f == N ? AGG_ERR_PIVOT : AGG_ERR_ROWS);
             }
     PASS();
 }
 TEST one_bad_row_is_all_there_is(void) { /* no pair of rows to betray it */
     rng r = rng_make(16);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
-        for (int l = 0; l < LIE_COUNT; l++) {
-            if (!lie_convicts((lie)l) || rule_at(i) == AGG_BULYAN) continue;
+        for (int l = 0; l < FORGERY_COUNT; l++) {
+            if (!forgery_convicts((forgery)l) || rule_at(i) == AGG_BULYAN) continue;
             fresh(rule_at(i));
             fx.d.n = 1;
             fx.d.f = 0;
-            tell_lie(&fx.x, 0, (lie)l, &r);
-            EXPECT(lie_name((lie)l), AGG_ERR_ROWS);
+            forge_row(&fx.x, 0, (forgery)l, &r);
+            EXPECT(forgery_name((forgery)l), AGG_ERR_ROWS);
         }
     PASS();
 }
@@ -229,9 +229,9 @@ TEST the_report_tells_how_many_were_dropped(void) { /* also when they were too m
     agg_report rep = report_new(N);
     rng r = rng_make(17);
     fresh(AGG_CWTM);
-    tell_lie(&fx.x, 1, LIE_NULL, &r);
-    tell_lie(&fx.x, 2, LIE_NAN, &r);
-    tell_lie(&fx.x, 5, LIE_INF, &r);
+    forge_row(&fx.x, 1, FORGERY_NULL, &r);
+    forge_row(&fx.x, 2, FORGERY_NAN, &r);
+    forge_row(&fx.x, 5, FORGERY_INF, &r);
     ASSERT_EQ(AGG_ERR_ROWS, agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, &rep));
     ASSERT_EQ((size_t)3, rep.dropped);
     report_free(&rep);
@@ -239,12 +239,12 @@ TEST the_report_tells_how_many_were_dropped(void) { /* also when they were too m
 }
 TEST bad_pivot(void) {
     rng r = rng_make(10);
-    for (int l = 0; l < LIE_COUNT; l++) {
-        if (!lie_convicts((lie)l)) continue;
+    for (int l = 0; l < FORGERY_COUNT; l++) {
+        if (!forgery_convicts((forgery)l)) continue;
         fresh(AGG_MONNA);
         fx.d.pivot = 3;
-        tell_lie(&fx.x, 3, (lie)l, &r);
-        EXPECT(lie_name((lie)l), AGG_ERR_PIVOT);
+        forge_row(&fx.x, 3, (forgery)l, &r);
+        EXPECT(forgery_name((forgery)l), AGG_ERR_PIVOT);
     }
     fresh(AGG_MONNA);
     fx.d.pivot = N;
@@ -324,13 +324,13 @@ TEST the_report_is_untouched_by_errors_or_sane(void) { /* a report full of rubbi
     }
     PASS();
 }
-/* exactly f bad rows of every content, with every rule and every pair of pre-steps: finite and
+/* exactly f bad rows of every content, with every rule and every pair of pre-aggregations: finite and
    within what honest rows say */
-TEST every_rule_step_and_lie(void) {
+TEST every_rule_update_and_attack(void) {
     rng r = rng_make(13);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int p = 0; p < AGG_PRE_COUNT * AGG_PRE_COUNT; p++)
-            for (int l = 0; l < LIE_COUNT; l++) {
+            for (int l = 0; l < FORGERY_COUNT; l++) {
                 const agg_rule rule = rule_at(i);
                 rows x;
                 agg_real out[3];
@@ -340,20 +340,20 @@ TEST every_rule_step_and_lie(void) {
                 d.pre[1] = (agg_pre)(p / AGG_PRE_COUNT);
                 d.clip = 10;
                 d.rng = rng_for_library(&r);
-                if (rule == AGG_MEAN && !lie_convicts((lie)l)) continue;
+                if (rule == AGG_MEAN && !forgery_convicts((forgery)l)) continue;
                 if (rule == AGG_BULYAN && d.pre[0] == AGG_PRE_BUCKETING && d.pre[1] == AGG_PRE_BUCKETING) continue;
                 x = rows_new(13, 3);
                 fill_rows(&x, LAY_RANDOM, &r);
-                tell_lie(&x, 1 + rng_below(&r, 12), (lie)l, &r);
+                forge_row(&x, 1 + rng_below(&r, 12), (forgery)l, &r);
                 s = run(&d, x.row, out, NULL);
                 if (!wrote(s))
                     FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1],
-                              lie_name((lie)l), (int)s));
+                              forgery_name((forgery)l), (int)s));
                 const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA; /* those promise less */
                 for (size_t k = 0; k < 3; k++)
                     if (!isfinite(out[k]) || (bounded && fabs((double)out[k]) > 100))
                         FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1],
-                                  lie_name((lie)l), (double)out[k]));
+                                  forgery_name((forgery)l), (double)out[k]));
                 rows_free(&x);
             }
     PASS();
@@ -426,7 +426,7 @@ SUITE(hostile) {
     RUN_TEST(bad_options);
     RUN_TEST(one_huge_bucket_is_the_mean);
     RUN_TEST(the_report_is_untouched_by_errors_or_sane);
-    RUN_TEST(every_rule_step_and_lie);
+    RUN_TEST(every_rule_update_and_attack);
 #if HAVE_PAGES
     RUN_TEST(rows_at_the_edge_of_memory);
 #endif

@@ -330,7 +330,7 @@ TEST fresh_starts(void) {
     for (int i = 0; i < 1000; i++) {
         double x[4];
         env.reset(env.self, &draw, obs);
-        for (int k = 0; k < 4; k++) x[k] = 0.02 * rn_uniform(&again) - 0.01; /* qpos first, then qvel */
+        for (int k = 0; k < 4; k++) x[k] = 0.02 * rn_draw_uniform(&again) - 0.01; /* qpos first, then qvel */
         ASSERT(distance(&p, x) <= 1e-17); /* the line above may be contracted to fma, the header's is not */
         ASSERT(obs[0] == (rn_real)p.x && obs[1] == (rn_real)p.angle && obs[2] == (rn_real)p.v);
         ASSERT(obs[3] == (rn_real)p.spin);
@@ -354,7 +354,7 @@ TEST bad_actions(void) {
     p = q = random_state(&r, 0.01, 0.01, 0.01);
     for (int t = 0; t < 20000; t++) {
         const size_t i = rng_below(&r, sizeof acts / sizeof acts[0] / 2);
-        const rn_result a = bad.step(bad.self, &acts[2 * i], NULL, obs, &reward);
+        const rn_step_result a = bad.step(bad.self, &acts[2 * i], NULL, obs, &reward);
         ASSERT(reward == 1);
         ASSERT_EQ(a, good.step(good.self, &acts[2 * i + 1], NULL, obs, &reward));
         ASSERT(same_state(&p, &q));
@@ -438,7 +438,7 @@ TEST saving(void) {
     }
     PASS();
 }
-/* a trainer broken off in the middle of episodes goes on with the same bits */
+/* a trainer broken off in the middle of trajectories goes on with the same bits */
 enum { AGENTS = 3 };
 typedef struct crew { inverted_pendulum poles[AGENTS]; rn_net net; rn_trainer *trainer; } crew;
 static rn_status crew_make(crew *c) {
@@ -448,21 +448,21 @@ static rn_status crew_make(crew *c) {
     shape.hidden[0] = 5;
     shape.gaussian = 1;
     for (int i = 0; i < AGENTS; i++) envs[i] = inverted_pendulum_env(&c->poles[i]);
-    d = rn_make_trainer_desc(AGENTS, 1, envs, rn_net_policy(&c->net, &shape));
+    d = rn_make_trainer_desc(AGENTS, 1, envs, rn_make_net_policy(&c->net, &shape));
     d.seed = 5;
     return rn_trainer_create(&c->trainer, &d);
 }
 static greatest_test_res broken_off(crew *a, crew *b, void **bytes) {
     size_t size, dim = a->net.dim;
-    for (int round = 0; round < 3; round++) ASSERT_EQ(RN_OK, rn_trainer_round(a->trainer));
+    for (int round = 0; round < 3; round++) ASSERT_EQ(RN_OK, rn_trainer_run_round(a->trainer));
     ASSERT_EQ(RN_MORE, rn_trainer_tick(a->trainer, 7, NULL));
     size = rn_trainer_save_size(a->trainer);
     *bytes = need(malloc(size));
     ASSERT_EQ(RN_OK, rn_trainer_save(a->trainer, *bytes, size));
     ASSERT_EQ(RN_OK, rn_trainer_load(b->trainer, *bytes, size));
     for (int round = 0; round < 3; round++) {
-        ASSERT_EQ(RN_OK, rn_trainer_round(a->trainer));
-        ASSERT_EQ(RN_OK, rn_trainer_round(b->trainer));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(a->trainer));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(b->trainer));
     }
     ASSERT_MEM_EQ(rn_trainer_theta(a->trainer), rn_trainer_theta(b->trainer), dim * sizeof(rn_real));
     PASS();

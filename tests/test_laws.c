@@ -126,7 +126,7 @@ TEST scale(agg_rule rule) { /* a power of two changes exponents alone, so every 
     }
     PASS();
 }
-TEST no_liars_is_the_mean(void) {
+TEST no_adversaries_is_the_mean(void) {
     static const agg_rule some[] = { AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_MULTI_KRUM, AGG_CGE, AGG_MONNA, AGG_CAF,
         AGG_SMEA, AGG_MEAN };
     rng r = rng_make(70);
@@ -180,8 +180,8 @@ TEST equal_rows(agg_rule rule) {
                 }
     PASS();
 }
-/* pulling one liar's row further out never takes a resilient coordinate-wise rule beyond the honest values */
-TEST monotone_lies(void) {
+/* pulling one adversary's row further out never takes a resilient coordinate-wise rule beyond the honest values */
+TEST monotone_forgeries(void) {
     static const agg_rule some[] = { AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_MDA, AGG_KRUM, AGG_GM };
     rng r = rng_make(90);
     for (size_t m = 0; m < sizeof some / sizeof *some; m++)
@@ -389,8 +389,8 @@ SUITE(laws) {
         RUN_RULE(scale, rule);
         RUN_RULE(equal_rows, rule);
     }
-    RUN_TEST(no_liars_is_the_mean);
-    RUN_TEST(monotone_lies);
+    RUN_TEST(no_adversaries_is_the_mean);
+    RUN_TEST(monotone_forgeries);
 }
 SUITE(jobs) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {

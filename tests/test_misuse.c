@@ -23,17 +23,17 @@ static void fault_reset(void *self, const agg_rng *r, rn_real *obs) {
     walk_reset(&f->walk, r, obs);
     if (fault_now(f, RESET_NAN)) obs[0] = (rn_real)NAN;
 }
-static rn_result fault_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result fault_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     fault *f = (fault *)self;
-    rn_result result = walk_step(&f->walk, act, r, obs, reward);
+    rn_step_result result = walk_step(&f->walk, act, r, obs, reward);
     f->steps++;
     if (fault_now(f, REWARD_NAN))      *reward = (double)NAN;
     if (fault_now(f, REWARD_INF))      *reward = -(double)INFINITY;
     if (fault_now(f, REWARD_GIANT))    *reward = (double)REAL_MAX;
     if (fault_now(f, OBS_NAN))         obs[0] = (rn_real)NAN;
     if (fault_now(f, OBS_INF))         obs[0] = (rn_real)INFINITY;
-    if (fault_now(f, RESULT_UNKNOWN))  result = (rn_result)3;
-    if (fault_now(f, RESULT_NEGATIVE)) result = (rn_result)-1;
+    if (fault_now(f, RESULT_UNKNOWN))  result = (rn_step_result)3;
+    if (fault_now(f, RESULT_NEGATIVE)) result = (rn_step_result)-1;
     if (fault_now(f, NEVER_ENDS))      result = RN_RUNNING;
     return result;
 }
@@ -129,8 +129,8 @@ static void stage_make(stage *s, int table) {
     s->d.method.discount = 0.9;
     s->d.server.agg.f = 1;
     s->d.server.theta = s->theta;
-    s->d.server.eta = rn_constant(0.5);
-    s->d.server.gamma = rn_constant(0.1);
+    s->d.server.eta = rn_schedule_constant(0.5);
+    s->d.server.gamma = rn_schedule_constant(0.1);
 }
 
 /* ---- tasks: one agent's task goes wrong in rounds 2 and 3 */
@@ -142,22 +142,22 @@ TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
     stage_make(&s, table);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     a = rn_trainer_agent(t, 2);
-    ASSERT_EQ(RN_OK, note(rn_trainer_round(t)));
+    ASSERT_EQ(RN_OK, note(rn_trainer_run_round(t)));
     memcpy(kept, rn_agent_direction(a), s.p.policy.dim * sizeof *kept);
     s.faults[2].kind = kind;
     for (int round = 0; round < 2; round++) {
-        const rn_agent_stats before = rn_agent_get_stats(a);
-        ASSERT_EQ(RN_OK, rn_trainer_round(t)); /* f = 1 is enough for it */
+        const rn_stats before = rn_agent_stats(a);
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(t)); /* f = 1 is enough for it */
         if (note(rn_trainer_agent_status(t, 2)) != RN_ERR_ENV)
             FAILm(WHY("kind %d: %s", kind, rn_status_text(rn_trainer_agent_status(t, 2))));
         ASSERT_EQ((size_t)1, rn_trainer_progress(t)->dropped);
         ASSERT(isinf(rn_trainer_progress(t)->suspicion[2]));
         ASSERT(same_bits(kept, rn_agent_direction(a), s.p.policy.dim));
-        ASSERT_EQ(before.rounds, rn_agent_get_stats(a).rounds);
+        ASSERT_EQ(before.rounds, rn_agent_stats(a).rounds);
         ASSERT(all_finite(rn_trainer_theta(t), s.p.policy.dim));
     }
     s.faults[2].kind = NONE;
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ(RN_OK, rn_trainer_agent_status(t, 2));
     ASSERT_EQ((size_t)0, rn_trainer_progress(t)->dropped);
     ASSERT(!same_bits(kept, rn_agent_direction(a), s.p.policy.dim));
@@ -170,7 +170,7 @@ TEST endless_tasks_are_cut(void) {
     stage_make(&s, 0);
     for (size_t i = 0; i < N; i++) s.faults[i].kind = NEVER_ENDS;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ((uint64_t)(N * 6 * 5), rn_trainer_progress(t)->env_steps);
     ASSERT(rn_trainer_progress(t)->mean_length >= 6 && rn_trainer_progress(t)->mean_length <= 6);
     rn_trainer_destroy(t);
@@ -183,7 +183,7 @@ TEST giant_rewards_never_reach_theta(void) {
     for (size_t i = 0; i < N; i++) s.faults[i].kind = REWARD_GIANT;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     for (int i = 0; i < 4; i++) {
-        const rn_status st = rn_trainer_round(t);
+        const rn_status st = rn_trainer_run_round(t);
         ASSERT(st == RN_OK || st == RN_ERR_AGGREGATE);
         ASSERT(all_finite(rn_trainer_theta(t), s.p.policy.dim));
     }
@@ -199,11 +199,11 @@ TEST bad_policies_cost_the_round(int kind) {
     rn_status st;
     stage_make(&s, 0);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
     memcpy(kept, rn_agent_direction(rn_trainer_agent(t, 0)), s.p.policy.dim * sizeof *kept);
     s.bad.kind = kind;
-    st = note(rn_trainer_round(t));
+    st = note(rn_trainer_run_round(t));
     ASSERT_EQ(RN_ERR_AGGREGATE, st);
     ASSERT_EQ(AGG_ERR_ROWS, rn_trainer_progress(t)->aggregate);
     ASSERT_EQ(RN_ERR_AGGREGATE, rn_trainer_progress(t)->status);
@@ -211,15 +211,15 @@ TEST bad_policies_cost_the_round(int kind) {
     for (size_t i = 0; i < N; i++) ASSERT_EQ(RN_ERR_POLICY, note(rn_trainer_agent_status(t, i)));
     ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
     ASSERT(same_bits(kept, rn_agent_direction(rn_trainer_agent(t, 0)), s.p.policy.dim));
-    ASSERT_EQ((size_t)2, rn_trainer_rounds(t));
+    ASSERT_EQ((size_t)2, rn_trainer_rounds_done(t));
     s.bad.kind = 0;
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ((size_t)3, rn_trainer_progress(t)->round);
     ASSERT(!same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
     rn_trainer_destroy(t);
     PASS();
 }
-static rn_result free_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result free_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     (void)self; (void)r;
     obs[0] = 0;
     *reward = (double)act[0];
@@ -255,16 +255,16 @@ TEST continuous_actions_must_be_finite(void) {
     d.method.discount = 1;
     ASSERT(rn_agent_size(&d) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
-    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 1));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 1));
     ASSERT(rn_agent_direction(a)[0] >= 6 && rn_agent_direction(a)[0] <= 6); /* 3 + 2 + 1 */
     second = (rn_real)NAN;
-    ASSERT_EQ(RN_ERR_POLICY, note(rn_agent_round(a, &theta, 1)));
+    ASSERT_EQ(RN_ERR_POLICY, note(rn_agent_run_round(a, &theta, 1)));
     second = -(rn_real)INFINITY;
-    ASSERT_EQ(RN_ERR_POLICY, note(rn_agent_round(a, &theta, 1)));
+    ASSERT_EQ(RN_ERR_POLICY, note(rn_agent_run_round(a, &theta, 1)));
     ASSERT(rn_agent_direction(a)[0] >= 6 && rn_agent_direction(a)[0] <= 6);
     second = 1;
     theta = 1;
-    ASSERT_EQ(RN_OK, rn_agent_round(a, &theta, 0.5)); /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 0.5)); /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
     ASSERT(fabs((double)rn_agent_direction(a)[0] - (0.5 * (6 + 18) + 0.5 * 6)) < 1e-5);
     PASS();
 }
@@ -281,66 +281,66 @@ TEST bad_theta_is_refused(void) {
     d.method = s.d.method;
     block = need(malloc(rn_agent_size(&d)));
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
-    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_ERR_THETA, note(rn_agent_begin(a, s.theta, etas[i])));
+    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_ERR_THETA, note(rn_agent_begin_round(a, s.theta, etas[i])));
     s.theta[3] = (rn_real)NAN;
-    ASSERT_EQ(RN_ERR_THETA, note(rn_agent_round(a, s.theta, 0.5)));
+    ASSERT_EQ(RN_ERR_THETA, note(rn_agent_run_round(a, s.theta, 0.5)));
     s.theta[3] = (rn_real)INFINITY;
-    ASSERT_EQ(RN_ERR_THETA, note(rn_agent_round(a, s.theta, 0.5)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_round(a, NULL, 0.5)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_round(NULL, s.theta, 0.5)));
+    ASSERT_EQ(RN_ERR_THETA, note(rn_agent_run_round(a, s.theta, 0.5)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_run_round(a, NULL, 0.5)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_agent_run_round(NULL, s.theta, 0.5)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_agent_tick(NULL, 1, NULL)));
     ASSERT_EQ(RN_ERR_ORDER, note(rn_agent_tick(a, 1, NULL)));
     ASSERT_EQ(NULL, rn_agent_direction(NULL));
-    ASSERT_EQ((uint64_t)0, rn_agent_get_stats(NULL).rounds);
+    ASSERT_EQ((uint64_t)0, rn_agent_stats(NULL).rounds);
     s.theta[3] = 0;
-    ASSERT_EQ(RN_OK, rn_agent_round(a, s.theta, 0.5));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, s.theta, 0.5));
     free(block);
     PASS();
 }
 
 /* ---- rows: what agents may send */
-static rn_server *server_make(size_t n, size_t dim, size_t f, rn_step_kind step, void **block) {
+static rn_server *server_make(size_t n, size_t dim, size_t f, rn_update_kind update, void **block) {
     rn_server_desc d;
     rn_server *s = NULL;
     memset(&d, 0, sizeof d);
     d.n = n;
     d.dim = dim;
     d.agg.f = f;
-    d.step = step;
-    d.gamma = rn_constant(0.5);
-    d.eta = rn_constant(0.5);
+    d.update = update;
+    d.gamma = rn_schedule_constant(0.5);
+    d.eta = rn_schedule_constant(0.5);
     *block = need(malloc(rn_server_size(&d)));
     if (rn_server_init(&s, &d, *block, rn_server_size(&d)) != RN_OK) abort();
     return s;
 }
-TEST hostile_rows_up_to_f_are_survived(rn_step_kind step) {
-    for (int l = 0; l < LIE_COUNT; l++)
-        for (size_t liars = 0; liars <= 4; liars++) {
+TEST hostile_rows_up_to_f_are_survived(rn_update_kind update) {
+    for (int l = 0; l < FORGERY_COUNT; l++)
+        for (size_t adversaries = 0; adversaries <= 4; adversaries++) {
             enum { n = 7, dim = 5, f = 3 };
-            rng r = rng_make((uint64_t)l * 10 + liars);
+            rng r = rng_make((uint64_t)l * 10 + adversaries);
             rows x = rows_new(n, dim);
             void *block;
-            rn_server *s = server_make(n, dim, f, step, &block);
+            rn_server *s = server_make(n, dim, f, update, &block);
             rn_progress p;
             rn_status st;
             size_t bad = 0;
             for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, 0.1);
-            for (size_t i = 0; i < liars; i++) tell_lie(&x, i, (lie)l, &r);
+            for (size_t i = 0; i < adversaries; i++) forge_row(&x, i, (forgery)l, &r);
             for (size_t i = 0; i < n; i++) bad += !x.row[i] || !all_finite(x.row[i], dim);
-            st = rn_server_step(s, x.row, &p);
+            st = rn_server_update(s, x.row, &p);
             ASSERT_EQ(bad, p.dropped);
             if (bad > f) {
                 ASSERT_EQ(RN_ERR_AGGREGATE, note(st));
                 ASSERT_EQ(AGG_ERR_ROWS, p.aggregate);
                 for (size_t k = 0; k < dim; k++) ASSERT(!(rn_server_theta(s)[k] < 0 || rn_server_theta(s)[k] > 0));
-                ASSERT_EQ((size_t)1, rn_server_round(s));
-                rn_server_skip(s);
-                ASSERT_EQ((size_t)2, rn_server_round(s));
-            } else if (liars <= f) {
+                ASSERT_EQ((size_t)1, rn_server_current_round(s));
+                rn_server_skip_round(s);
+                ASSERT_EQ((size_t)2, rn_server_current_round(s));
+            } else if (adversaries <= f) {
                 ASSERT_EQ(RN_OK, st);
-                ASSERT_EQ((size_t)2, rn_server_round(s));
+                ASSERT_EQ((size_t)2, rn_server_current_round(s));
                 for (size_t k = 0; k < dim; k++) ASSERT(rn_server_theta(s)[k] > 0); /* the honest direction */
-            } else { /* a majority of finite lies may lead it anywhere, but not out of the numbers */
+            } else { /* a majority of finite attacks may lead it anywhere, but not out of the numbers */
                 ASSERT(st == RN_OK || st == RN_ERR_THETA);
             }
             ASSERT(all_finite(rn_server_theta(s), dim));
@@ -350,18 +350,18 @@ TEST hostile_rows_up_to_f_are_survived(rn_step_kind step) {
     PASS();
 }
 /* after a refusal the same round can be tried again with more rows; the bits are those of a run without it */
-TEST refused_rounds_can_be_tried_again(rn_step_kind step) {
+TEST refused_rounds_can_be_tried_again(rn_update_kind update) {
     enum { n = 5, dim = 4 };
     rng r = rng_make(3);
     rows x = rows_new(n, dim);
     void *block[2];
-    rn_server *a = server_make(n, dim, 1, step, &block[0]), *b = server_make(n, dim, 1, step, &block[1]);
+    rn_server *a = server_make(n, dim, 1, update, &block[0]), *b = server_make(n, dim, 1, update, &block[1]);
     for (int round = 0; round < 5; round++) {
         const rn_real *none[n] = { NULL, NULL, NULL, NULL, NULL };
         for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, 1);
-        ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_server_step(a, none, NULL)));
-        ASSERT_EQ(RN_OK, rn_server_step(a, x.row, NULL));
-        ASSERT_EQ(RN_OK, rn_server_step(b, x.row, NULL));
+        ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_server_update(a, none, NULL)));
+        ASSERT_EQ(RN_OK, rn_server_update(a, x.row, NULL));
+        ASSERT_EQ(RN_OK, rn_server_update(b, x.row, NULL));
         ASSERT(same_bits(rn_server_theta(a), rn_server_theta(b), dim));
     }
     free(block[0]);
@@ -374,20 +374,20 @@ TEST silent_majorities_stop_the_step_not_the_run(void) {
     rn_trainer *t;
     rn_real theta[DIM];
     stage_make(&s, 0);
-    s.d.liars = 2; /* f = 1 */
-    s.d.lie.attack.kind = AGG_ATTACK_NAN;
+    s.d.adversaries = 2; /* f = 1 */
+    s.d.attack.vector.kind = AGG_ATTACK_NAN;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
     for (size_t i = 1; i < 5; i++) {
-        ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_trainer_round(t)));
+        ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_trainer_run_round(t)));
         ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
-        ASSERT_EQ(i, rn_trainer_rounds(t));
-        ASSERT_EQ(i + 1, rn_server_round(rn_trainer_server(t)));
+        ASSERT_EQ(i, rn_trainer_rounds_done(t));
+        ASSERT_EQ(i + 1, rn_server_current_round(rn_trainer_server(t)));
         ASSERT_EQ((size_t)2, rn_trainer_progress(t)->dropped);
         ASSERT_EQ(RN_OK, rn_trainer_agent_status(t, 4)); /* its own round was fine */
     }
-    ASSERT_EQ(RN_OK, rn_trainer_set_lie(t, 4, NULL));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_set_attack(t, 4, NULL));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT(!same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
     rn_trainer_destroy(t);
     PASS();
@@ -406,22 +406,22 @@ TEST bad_rules_and_schedules_make_no_step(void) {
         rn_status st;
         stage_make(&s, 0);
         if (k == 0) s.d.server.aggregate = nan_rule;
-        if (k == 1) { s.d.server.gamma.kind = RN_CALLBACK; s.d.server.gamma.at = broken_schedule; }
-        if (k == 2) { s.d.server.eta.kind = RN_CALLBACK; s.d.server.eta.at = broken_schedule; }
+        if (k == 1) { s.d.server.gamma.kind = RN_SCHEDULE_CALLBACK; s.d.server.gamma.at = broken_schedule; }
+        if (k == 2) { s.d.server.eta.kind = RN_SCHEDULE_CALLBACK; s.d.server.eta.at = broken_schedule; }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-        if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
-        st = note(rn_trainer_round(t));
+        st = note(rn_trainer_run_round(t));
         if (st != (k == 1 ? RN_ERR_THETA : RN_ERR_AGGREGATE)) FAILm(WHY("case %d: %s", k, rn_status_text(st)));
         ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
         if (k == 2) ASSERT_EQ(RN_ERR_THETA, rn_trainer_agent_status(t, 0));
-        if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_round(t)); /* and the run goes on */
+        if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_run_round(t)); /* and the run goes on */
         rn_trainer_destroy(t);
     }
     PASS();
 }
 
-TEST theta_never_overflows(rn_step_kind step) {
+TEST theta_never_overflows(rn_update_kind update) {
     const rn_real start[2] = { REAL_MAX, 0 }, row[2] = { 1, 0 };
     const rn_real *const all[1] = { row };
     rn_server_desc d;
@@ -431,18 +431,18 @@ TEST theta_never_overflows(rn_step_kind step) {
     d.n = 1;
     d.dim = 2;
     d.theta = start;
-    d.step = step;
-    d.gamma = rn_constant((double)REAL_MAX);
+    d.update = update;
+    d.gamma = rn_schedule_constant((double)REAL_MAX);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
-    ASSERT_EQ(RN_ERR_THETA, note(rn_server_step(s, all, NULL)));
+    ASSERT_EQ(RN_ERR_THETA, note(rn_server_update(s, all, NULL)));
     ASSERT(same_bits(start, rn_server_theta(s), 2));
-    ASSERT_EQ((size_t)1, rn_server_round(s));
+    ASSERT_EQ((size_t)1, rn_server_current_round(s));
     free(block);
     PASS();
 }
 /* a normalised step has length gamma, whatever the size of the rows: the least number, the largest one */
-TEST steps_are_normalised_at_the_ends(rn_step_kind step) {
+TEST steps_are_normalised_at_the_ends(rn_update_kind update) {
     static const double ends[] = { (double)REAL_TINY, (double)REAL_MIN, 1, (double)REAL_MAX };
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
         enum { dim = 4 };
@@ -455,19 +455,19 @@ TEST steps_are_normalised_at_the_ends(rn_step_kind step) {
         memset(&d, 0, sizeof d);
         d.n = 1;
         d.dim = dim;
-        d.step = step;
-        d.gamma = rn_constant(1);
+        d.update = update;
+        d.gamma = rn_schedule_constant(1);
         block = need(malloc(rn_server_size(&d)));
         ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
-        ASSERT_EQ(RN_OK, rn_server_step(s, rows_, NULL));
+        ASSERT_EQ(RN_OK, rn_server_update(s, rows_, NULL));
         for (size_t k = 0; k < dim; k++) /* Adam's first step is 1 for each number */
-            ASSERT(fabs((double)rn_server_theta(s)[k] - (step == RN_STEP_NORMALISED ? 0.5 : 1)) < 1e-6);
+            ASSERT(fabs((double)rn_server_theta(s)[k] - (update == RN_UPDATE_NORMALISED ? 0.5 : 1)) < 1e-6);
         free(block);
     }
     PASS();
 }
 /* one giant row, and then usual ones: Adam's averages stay finite, can be saved, and forget it */
-TEST giants_are_forgotten(rn_step_kind step) {
+TEST giants_are_forgotten(rn_update_kind update) {
     const rn_real giant_row[2] = { REAL_MAX / 2, -REAL_MAX }, usual[2] = { 1, -1 };
     const rn_real *const giants[1] = { giant_row }, *const usuals[1] = { usual };
     rn_server_desc d;
@@ -478,20 +478,20 @@ TEST giants_are_forgotten(rn_step_kind step) {
     memset(&d, 0, sizeof d);
     d.n = 1;
     d.dim = 2;
-    d.step = step;
+    d.update = update;
     d.beta1 = d.beta2 = 0.5;
-    d.gamma = rn_constant(0.01);
+    d.gamma = rn_schedule_constant(0.01);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
-    ASSERT_EQ(RN_OK, rn_server_step(s, giants, NULL));
+    ASSERT_EQ(RN_OK, rn_server_update(s, giants, NULL));
     ASSERT(fabs((double)rn_server_theta(s)[0]) < 0.02 && fabs((double)rn_server_theta(s)[1]) < 0.02);
     for (int i = 0; i < 1200; i++) {
-        ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
+        ASSERT_EQ(RN_OK, rn_server_update(s, usuals, NULL));
         ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
         ASSERT_EQ(RN_OK, rn_server_load(s, bytes, rn_server_save_size(s)));
     }
     before = rn_server_theta(s)[0];
-    ASSERT_EQ(RN_OK, rn_server_step(s, usuals, NULL));
+    ASSERT_EQ(RN_OK, rn_server_update(s, usuals, NULL));
     ASSERT(fabs((double)rn_server_theta(s)[0] - (double)before) > 0.005);
     free(block);
     PASS();
@@ -537,14 +537,14 @@ TEST giants_are_forgotten(rn_step_kind step) {
     X(d->server.agg.rule = AGG_RULE_COUNT,                        RN_ERR_DESC)           \
     X(d->server.agg.pre[0] = AGG_PRE_COUNT,                       RN_ERR_DESC)           \
     X(d->server.agg.pre[0] = AGG_PRE_CLIP,                        RN_ERR_DESC)           \
-    X(d->server.gamma = rn_constant(nan_),                        RN_ERR_DESC)           \
-    X(d->server.eta = rn_constant(nan_),                          RN_ERR_DESC)           \
-    X(d->server.eta = rn_linear(0, inf_, 2),                      RN_ERR_DESC)           \
-    X(d->server.gamma.kind = RN_CALLBACK,                         RN_ERR_DESC)           \
+    X(d->server.gamma = rn_schedule_constant(nan_),                        RN_ERR_DESC)           \
+    X(d->server.eta = rn_schedule_constant(nan_),                          RN_ERR_DESC)           \
+    X(d->server.eta = rn_schedule_linear(0, inf_, 2),                      RN_ERR_DESC)           \
+    X(d->server.gamma.kind = RN_SCHEDULE_CALLBACK,                         RN_ERR_DESC)           \
     X(d->server.eta.kind = (rn_schedule_kind)9,                   RN_ERR_DESC)           \
-    X(d->server.gamma = rn_steps(1, 2, 3),                        RN_ERR_DESC)           \
-    X(d->server.gamma = rn_steps(1, -1, 3),                       RN_ERR_DESC)           \
-    X(d->server.step = (rn_step_kind)4,                           RN_ERR_DESC)           \
+    X(d->server.gamma = rn_schedule_staircase(1, 2, 3),                        RN_ERR_DESC)           \
+    X(d->server.gamma = rn_schedule_staircase(1, -1, 3),                       RN_ERR_DESC)           \
+    X(d->server.update = (rn_update_kind)4,                           RN_ERR_DESC)           \
     X(d->server.radius = -1,                                      RN_ERR_DESC)           \
     X(d->server.radius = nan_,                                    RN_ERR_DESC)           \
     X(d->server.beta1 = 1,                                        RN_ERR_DESC)           \
@@ -553,9 +553,9 @@ TEST giants_are_forgotten(rn_step_kind step) {
     X(d->server.epsilon = -1,                                     RN_ERR_DESC)           \
     X(s.theta[0] = (rn_real)nan_,                                 RN_ERR_THETA)          \
     X(s.theta[1] = (rn_real)inf_,                                 RN_ERR_THETA)          \
-    X(d->liars = N + 1,                                           RN_ERR_DESC)           \
-    X(d->liars = 1; d->lie.kind = (rn_lie_kind)5,                 RN_ERR_DESC)           \
-    X(d->liars = 1; d->lie.attack.kind = AGG_ATTACK_COUNT,        RN_ERR_DESC)
+    X(d->adversaries = N + 1,                                           RN_ERR_DESC)           \
+    X(d->adversaries = 1; d->attack.kind = (rn_attack_kind)5,                 RN_ERR_DESC)           \
+    X(d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_COUNT,        RN_ERR_DESC)
 TEST bad_descs_are_refused(void) {
     const double nan_ = (double)NAN, inf_ = (double)INFINITY;
     static stage s;
@@ -651,8 +651,8 @@ TEST other_arguments(void) {
     ASSERT_EQ((size_t)0, rn_server_size(NULL));
     ASSERT_EQ(RN_ERR_ARG, note(rn_server_init(&server, &sd, block, sizeof block)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_agent_init(&agent, &ad, block, sizeof block)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_server_step(NULL, NULL, NULL)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_round(NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_update(NULL, NULL, NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_run_round(NULL)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_save(NULL, block, sizeof block)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_agent_status(NULL, 0)));
     ASSERT_EQ(NULL, rn_trainer_theta(NULL));
@@ -662,22 +662,22 @@ TEST other_arguments(void) {
     ASSERT_EQ(NULL, rn_server_theta(NULL));
     ASSERT_EQ(NULL, rn_server_direction(NULL));
     ASSERT_EQ((size_t)0, rn_trainer_save_size(NULL));
-    rn_server_skip(NULL);
+    rn_server_skip_round(NULL);
     rn_trainer_destroy(NULL);
     { /* twice obs_dim is 0; work that is too large */
         rn_env e = s.envs[0];
         rn_policy p = s.d.policy;
-        rn_eval_desc ed;
-        rn_eval out;
+        rn_evaluation_desc ed;
+        rn_evaluation out;
         memset(&ed, 0, sizeof ed);
         e.obs_dim = p.obs_dim = (size_t)-1 / 2 + 1;
-        ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p));
+        ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
         ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
         e = s.envs[0];
         p = s.d.policy;
         p.work_size = no_work;
-        ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p));
-        ASSERT_EQ((size_t)0, rn_policy_work(&p, 0));
+        ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
+        ASSERT_EQ((size_t)0, rn_policy_work_size(&p, 0));
         ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
         ASSERT_EQ(RN_ERR_SIZE, note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
     }
@@ -692,7 +692,7 @@ TEST other_arguments(void) {
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     ASSERT_EQ(NULL, rn_trainer_agent(t, N));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_agent_status(t, N));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_server_step(rn_trainer_server(t), NULL, NULL)));
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_update(rn_trainer_server(t), NULL, NULL)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_evaluate(t, NULL, 1, &score)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_evaluate(t, &s.envs[0], 1, NULL)));
     s.envs[0].actions = 9;
@@ -741,7 +741,7 @@ TEST saving_has_its_statuses(void) {
     ASSERT_EQ(RN_ERR_FORMAT, note(rn_trainer_load(t, b, size)));
     ASSERT_EQ(RN_MORE, note(rn_trainer_tick(t, N, NULL)));
     ASSERT_EQ(RN_ERR_NO_SAVE, note(rn_trainer_save(t, b, size)));
-    ASSERT_EQ(RN_ERR_ORDER, note(rn_trainer_set_lie(t, 0, NULL)));
+    ASSERT_EQ(RN_ERR_ORDER, note(rn_trainer_set_attack(t, 0, NULL)));
     free(b);
     rn_trainer_destroy(t);
     rn_trainer_destroy(u);
@@ -769,13 +769,13 @@ SUITE(tasks_and_policies) {
     RUN_TESTp(evaluation_notices_bad_tasks_and_policies, RESET_NAN, 0);
 }
 SUITE(rows_of_agents) {
-    for (int step = RN_STEP_NORMALISED; step <= RN_STEP_ADAM_NORMALISED; step++) {
-        RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_step_kind)step);
-        RUN_TESTp(refused_rounds_can_be_tried_again, (rn_step_kind)step);
-        RUN_TESTp(theta_never_overflows, (rn_step_kind)step);
-        if (step == RN_STEP_NORMALISED || step == RN_STEP_ADAM_NORMALISED)
-            RUN_TESTp(steps_are_normalised_at_the_ends, (rn_step_kind)step);
-        if (step != RN_STEP_PLAIN) RUN_TESTp(giants_are_forgotten, (rn_step_kind)step);
+    for (int update = RN_UPDATE_NORMALISED; update <= RN_UPDATE_ADAM_NORMALISED; update++) {
+        RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_update_kind)update);
+        RUN_TESTp(refused_rounds_can_be_tried_again, (rn_update_kind)update);
+        RUN_TESTp(theta_never_overflows, (rn_update_kind)update);
+        if (update == RN_UPDATE_NORMALISED || update == RN_UPDATE_ADAM_NORMALISED)
+            RUN_TESTp(steps_are_normalised_at_the_ends, (rn_update_kind)update);
+        if (update != RN_UPDATE_PLAIN) RUN_TESTp(giants_are_forgotten, (rn_update_kind)update);
     }
     RUN_TEST(silent_majorities_stop_the_step_not_the_run);
     RUN_TEST(bad_rules_and_schedules_make_no_step);

@@ -22,7 +22,7 @@ TEST streams_differ(void) {
     size_t n = 0;
     for (uint64_t seed = 0; seed < 2; seed++)
         for (uint32_t s = 0; s < STREAMS; s++) {
-            rn_random r = rn_random_make(seed, s), copy = rn_random_make(seed, s);
+            rn_random r = rn_make_random(seed, s), copy = rn_make_random(seed, s);
             const agg_rng callback = rn_random_rng(&copy);
             for (int i = 0; i < DRAWS; i++) {
                 seen[n] = rn_random_next(&r);
@@ -45,7 +45,7 @@ static rn_random times(const rn_random *columns, const rn_random *x) {
 }
 TEST streams_are_jumps(void) {
     static rn_random matrix[256], squared[256];
-    rn_random now = rn_random_make(17, 0);
+    rn_random now = rn_make_random(17, 0);
     for (int i = 0; i < 256; i++) {
         memset(&matrix[i], 0, sizeof matrix[i]);
         matrix[i].s[i / 64] = (uint64_t)1 << (i % 64);
@@ -56,18 +56,18 @@ TEST streams_are_jumps(void) {
         memcpy(matrix, squared, sizeof matrix);
     }
     for (uint32_t stream = 1; stream < 5; stream++) {
-        const rn_random want = rn_random_make(17, stream);
+        const rn_random want = rn_make_random(17, stream);
         now = times(matrix, &now);
         ASSERT(memcmp(&now, &want, sizeof now) == 0);
     }
-    now = rn_random_make(17, 0); /* by 1 + 2 + 4 .. + 2^31: the last stream is as near as the first */
+    now = rn_make_random(17, 0); /* by 1 + 2 + 4 .. + 2^31: the last stream is as near as the first */
     for (int k = 0; k < 32; k++) {
         now = times(matrix, &now);
         for (int i = 0; i < 256; i++) squared[i] = times(matrix, &matrix[i]);
         memcpy(matrix, squared, sizeof matrix);
     }
     {
-        const rn_random want = rn_random_make(17, 0xffffffffu);
+        const rn_random want = rn_make_random(17, 0xffffffffu);
         ASSERT(memcmp(&now, &want, sizeof now) == 0);
     }
     PASS();
@@ -79,7 +79,7 @@ static uint64_t counter_next(void *self) {
     c->next += c->step;
     return x;
 }
-/* rn_below(n) must use exactly floor(2^64/n) draws for each value. All 2^64 draws cannot be tried: but runs of draws at
+/* rn_draw_below(n) must use exactly floor(2^64/n) draws for each value. All 2^64 draws cannot be tried: but runs of draws at
    both ends, where the unfair ones are, can. */
 TEST below_is_exactly_uniform(void) {
     for (uint64_t n = 1; n <= 70; n++) {
@@ -93,7 +93,7 @@ TEST below_is_exactly_uniform(void) {
         c.step = 1;
         c.next = (uint64_t)0 - 35 * n - left; /* the last draws and, around the corner, the first: 70 n + left */
         while (c.next != 35 * n) {
-            const size_t k = rn_below(&r, (size_t)n);
+            const size_t k = rn_draw_below(&r, (size_t)n);
             ASSERT(k < n);
             if (c.next > 35 * n && c.next < (uint64_t)0 - 36 * n) break; /* it ran over the end of the window */
             count[k]++;
@@ -110,7 +110,7 @@ TEST below_a_power_of_two_throws_nothing_away(void) {
     size_t count[8] = { 0 };
     r.next = counter_next;
     r.self = &c;
-    for (int i = 0; i < 256; i++) count[rn_below(&r, 8)]++;
+    for (int i = 0; i < 256; i++) count[rn_draw_below(&r, 8)]++;
     ASSERT_EQ((uint64_t)0, c.next);
     ASSERT_EQ((size_t)256, count[0]); /* the low bits decide: multiples of 2^56 */
     PASS();
@@ -120,26 +120,26 @@ TEST uniform_has_53_bits(void) {
     agg_rng r;
     r.next = counter_next;
     r.self = &c;
-    ASSERT(rn_uniform(&r) <= 0 && rn_uniform(&r) >= 0);
+    ASSERT(rn_draw_uniform(&r) <= 0 && rn_draw_uniform(&r) >= 0);
     c.next = (uint64_t)-1;
-    ASSERT(rn_uniform(&r) < 1 && rn_uniform(&r) >= 1 - 0x1p-53);
+    ASSERT(rn_draw_uniform(&r) < 1 && rn_draw_uniform(&r) >= 1 - 0x1p-53);
     c.next = UINT64_C(1) << 63;
-    ASSERT(rn_uniform(&r) >= 0.5 && rn_uniform(&r) <= 0.5);
+    ASSERT(rn_draw_uniform(&r) >= 0.5 && rn_draw_uniform(&r) <= 0.5);
     c.next = UINT64_C(1) << 11;
-    ASSERT(rn_uniform(&r) >= 0x1p-53 && rn_uniform(&r) <= 0x1p-53);
+    ASSERT(rn_draw_uniform(&r) >= 0x1p-53 && rn_draw_uniform(&r) <= 0x1p-53);
     c.next = (UINT64_C(1) << 11) - 1;
-    ASSERT(rn_uniform(&r) <= 0);
+    ASSERT(rn_draw_uniform(&r) <= 0);
     PASS();
 }
 TEST normal_has_its_moments(void) { /* within 5 standard deviations */
-    rn_random random = rn_random_make(5, 0);
+    rn_random random = rn_make_random(5, 0);
     const agg_rng r = rn_random_rng(&random);
     const size_t n = rounds(400000);
     const double root = 5 / sqrt((double)n);
     double sum[4] = { 0 }, serial = 0, last = 0;
     size_t tail = 0;
     for (size_t i = 0; i < n; i++) {
-        const double z = rn_normal(&r);
+        const double z = rn_draw_normal(&r);
         for (int k = 0; k < 4; k++) sum[k] += pow(z, k + 1) / (double)n;
         serial += z * last / (double)n;
         last = z;
@@ -158,9 +158,9 @@ TEST normal_is_finite_at_the_corners(void) {
     agg_rng r;
     r.next = counter_next;
     r.self = &c;
-    ASSERT(fabs(rn_normal(&r)) <= 0);
+    ASSERT(fabs(rn_draw_normal(&r)) <= 0);
     c.next = (uint64_t)-1; /* 1 - u = 2^-53 */
-    ASSERT(near(fabs(rn_normal(&r)), sqrt(2 * 53 * log(2.0))));
+    ASSERT(near(fabs(rn_draw_normal(&r)), sqrt(2 * 53 * log(2.0))));
     PASS();
 }
 
@@ -168,67 +168,67 @@ TEST normal_is_finite_at_the_corners(void) {
 static double square(void *self, size_t t) { return *(double *)self * (double)(t * t); }
 TEST schedules_by_hand(void) {
     double three = 3;
-    rn_schedule s = rn_constant(0.25);
-    ASSERT(near(rn_schedule_at(&s, 1), 0.25) && near(rn_schedule_at(&s, 99), 0.25));
-    s = rn_linear(0.08, 0, 200);
-    ASSERT(near(rn_schedule_at(&s, 1), 0.08) && near(rn_schedule_at(&s, 101), 0.04));
-    ASSERT(near(rn_schedule_at(&s, 200), 0.0004));
-    ASSERT(fabs(rn_schedule_at(&s, 201)) <= 0 && fabs(rn_schedule_at(&s, 5000)) <= 0);
-    s = rn_linear(1, 3, 4);
-    ASSERT(near(rn_schedule_at(&s, 1), 1) && near(rn_schedule_at(&s, 2), 1.5) && near(rn_schedule_at(&s, 4), 2.5));
-    ASSERT(near(rn_schedule_at(&s, 5), 3) && near(rn_schedule_at(&s, 6), 3));
-    s = rn_steps(0.8, 0.5, 3);
-    ASSERT(near(rn_schedule_at(&s, 1), 0.8) && near(rn_schedule_at(&s, 3), 0.8) && near(rn_schedule_at(&s, 4), 0.4));
-    ASSERT(near(rn_schedule_at(&s, 7), 0.2) && near(rn_schedule_at(&s, 10), 0.1));
+    rn_schedule s = rn_schedule_constant(0.25);
+    ASSERT(near(rn_schedule_value(&s, 1), 0.25) && near(rn_schedule_value(&s, 99), 0.25));
+    s = rn_schedule_linear(0.08, 0, 200);
+    ASSERT(near(rn_schedule_value(&s, 1), 0.08) && near(rn_schedule_value(&s, 101), 0.04));
+    ASSERT(near(rn_schedule_value(&s, 200), 0.0004));
+    ASSERT(fabs(rn_schedule_value(&s, 201)) <= 0 && fabs(rn_schedule_value(&s, 5000)) <= 0);
+    s = rn_schedule_linear(1, 3, 4);
+    ASSERT(near(rn_schedule_value(&s, 1), 1) && near(rn_schedule_value(&s, 2), 1.5) && near(rn_schedule_value(&s, 4), 2.5));
+    ASSERT(near(rn_schedule_value(&s, 5), 3) && near(rn_schedule_value(&s, 6), 3));
+    s = rn_schedule_staircase(0.8, 0.5, 3);
+    ASSERT(near(rn_schedule_value(&s, 1), 0.8) && near(rn_schedule_value(&s, 3), 0.8) && near(rn_schedule_value(&s, 4), 0.4));
+    ASSERT(near(rn_schedule_value(&s, 7), 0.2) && near(rn_schedule_value(&s, 10), 0.1));
     s.rounds = 0; /* counts as 1 */
-    ASSERT(near(rn_schedule_at(&s, 3), 0.2));
-    s = rn_theorem_gamma(2, 0.5); /* 6 * 2/0.5 = 24, over t+2 */
-    ASSERT(near(rn_schedule_at(&s, 1), 8) && near(rn_schedule_at(&s, 2), 6) && near(rn_schedule_at(&s, 10), 2));
-    s = rn_theorem_eta();
-    for (size_t t = 1; t < 20; t++) ASSERT(near(rn_schedule_at(&s, t), 1 / (double)t));
+    ASSERT(near(rn_schedule_value(&s, 3), 0.2));
+    s = rn_theory_gamma(2, 0.5); /* 6 * 2/0.5 = 24, over t+2 */
+    ASSERT(near(rn_schedule_value(&s, 1), 8) && near(rn_schedule_value(&s, 2), 6) && near(rn_schedule_value(&s, 10), 2));
+    s = rn_theory_eta();
+    for (size_t t = 1; t < 20; t++) ASSERT(near(rn_schedule_value(&s, t), 1 / (double)t));
     memset(&s, 0, sizeof s);
-    ASSERT(fabs(rn_schedule_at(&s, 3)) <= 0); /* zero = constant 0 */
-    s.kind = RN_INVERSE; /* the authors' lr: v * 2/(2 + floor(t/K)) */
+    ASSERT(fabs(rn_schedule_value(&s, 3)) <= 0); /* zero = constant 0 */
+    s.kind = RN_SCHEDULE_INVERSE; /* the authors' lr: v * 2/(2 + floor(t/K)) */
     s.value = 1e-3;
     s.shift = 2;
     s.rounds = 500;
-    ASSERT(near(rn_schedule_at(&s, 499), 5e-4) && near(rn_schedule_at(&s, 500), 1e-3 / 3));
-    s.kind = RN_CALLBACK;
+    ASSERT(near(rn_schedule_value(&s, 499), 5e-4) && near(rn_schedule_value(&s, 500), 1e-3 / 3));
+    s.kind = RN_SCHEDULE_CALLBACK;
     s.at = square;
     s.self = &three;
-    ASSERT(near(rn_schedule_at(&s, 5), 75));
+    ASSERT(near(rn_schedule_value(&s, 5), 75));
     PASS();
 }
 TEST steps_stay_cheap_far_out(void) { /* as many rounds as there are numbers do not hang */
-    rn_schedule s = rn_steps(1, 0.5, 1);
-    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
-    s = rn_steps(1, 1, 1);
-    ASSERT(near(rn_schedule_at(&s, (size_t)-1 / 4), 1));
-    s = rn_steps(0, 0.5, 1);
-    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
-    s = rn_steps(1, 0.9, 1); /* the least number times 0.9 is itself */
-    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) <= 0);
-    s = rn_steps(1, 1 - DBL_EPSILON / 2, 1);
-    ASSERT(rn_schedule_at(&s, (size_t)-1 / 4) < 1e-3);
-    s = rn_steps(1, 1 - 0x1p-30, 1); /* (1 - 1/n)^n = 1/e */
-    ASSERT(fabs(rn_schedule_at(&s, ((size_t)1 << 30) + 1) - exp(-1)) < 1e-6);
-    ASSERT(near(rn_schedule_at(&s, 0), 1)); /* there is no round 0: as the first */
-    s.kind = RN_CALLBACK;
-    ASSERT(near(rn_schedule_at(&s, 1), 0)); /* no callback */
+    rn_schedule s = rn_schedule_staircase(1, 0.5, 1);
+    ASSERT(rn_schedule_value(&s, (size_t)-1 / 4) <= 0);
+    s = rn_schedule_staircase(1, 1, 1);
+    ASSERT(near(rn_schedule_value(&s, (size_t)-1 / 4), 1));
+    s = rn_schedule_staircase(0, 0.5, 1);
+    ASSERT(rn_schedule_value(&s, (size_t)-1 / 4) <= 0);
+    s = rn_schedule_staircase(1, 0.9, 1); /* the least number times 0.9 is itself */
+    ASSERT(rn_schedule_value(&s, (size_t)-1 / 4) <= 0);
+    s = rn_schedule_staircase(1, 1 - DBL_EPSILON / 2, 1);
+    ASSERT(rn_schedule_value(&s, (size_t)-1 / 4) < 1e-3);
+    s = rn_schedule_staircase(1, 1 - 0x1p-30, 1); /* (1 - 1/n)^n = 1/e */
+    ASSERT(fabs(rn_schedule_value(&s, ((size_t)1 << 30) + 1) - exp(-1)) < 1e-6);
+    ASSERT(near(rn_schedule_value(&s, 0), 1)); /* there is no round 0: as the first */
+    s.kind = RN_SCHEDULE_CALLBACK;
+    ASSERT(near(rn_schedule_value(&s, 1), 0)); /* no callback */
     s.kind = (rn_schedule_kind)99;
-    ASSERT(near(rn_schedule_at(&s, 1), 0));
+    ASSERT(near(rn_schedule_value(&s, 1), 0));
     PASS();
 }
 TEST horizon_by_hand(void) {
-    ASSERT_EQ((size_t)1, rn_theorem_horizon(0, 0.9));
-    ASSERT_EQ((size_t)24, rn_theorem_horizon(10, 0.9));       /* log 11/0.1 = 23.98 */
-    ASSERT_EQ((size_t)691, rn_theorem_horizon(999, 0.99));    /* log 1000/0.01 = 690.8 */
-    ASSERT_EQ((size_t)7, rn_theorem_horizon(1000, 0));        /* log 1001 = 6.9 */
-    ASSERT_EQ((size_t)0, rn_theorem_horizon(10, 1));
-    ASSERT_EQ((size_t)0, rn_theorem_horizon(10, -0.1));
-    ASSERT_EQ((size_t)0, rn_theorem_horizon((double)NAN, 0.5));
-    ASSERT_EQ((size_t)0, rn_theorem_horizon(10, (double)NAN));
-    ASSERT_EQ((size_t)0, rn_theorem_horizon(-1, 0.5));
+    ASSERT_EQ((size_t)1, rn_theory_horizon(0, 0.9));
+    ASSERT_EQ((size_t)24, rn_theory_horizon(10, 0.9));       /* log 11/0.1 = 23.98 */
+    ASSERT_EQ((size_t)691, rn_theory_horizon(999, 0.99));    /* log 1000/0.01 = 690.8 */
+    ASSERT_EQ((size_t)7, rn_theory_horizon(1000, 0));        /* log 1001 = 6.9 */
+    ASSERT_EQ((size_t)0, rn_theory_horizon(10, 1));
+    ASSERT_EQ((size_t)0, rn_theory_horizon(10, -0.1));
+    ASSERT_EQ((size_t)0, rn_theory_horizon((double)NAN, 0.5));
+    ASSERT_EQ((size_t)0, rn_theory_horizon(10, (double)NAN));
+    ASSERT_EQ((size_t)0, rn_theory_horizon(-1, 0.5));
     PASS();
 }
 
@@ -237,15 +237,15 @@ TEST horizon_by_hand(void) {
    D_g = 2 * 5 * 2 sqrt(2 + 4) = 20 sqrt 6. D_h = 5 (3 + 4) 2 (2 + 4) = 420. 6 G1/muF = 24; C1 = 40 + 24 (140 + 3040).
    C2 = 2 * 40^2 + 12 (2 * 140^2 + 3040^2 + 420^2/2^8) 24 + 24 * 400 * 6.
    C3 = 16 * 4 * 20 sqrt 6 + 18 * 16 * 140 + 950 C1 4/2. */
-static rn_theory theory_example(void) {
-    rn_theory p;
+static rn_assumptions theory_example(void) {
+    rn_assumptions p;
     memset(&p, 0, sizeof p);
     p.G1 = 2; p.G2 = 3; p.R = 5; p.discount = 0.5; p.muF = 0.5; p.lambda = 0.5; p.eps_bias = 0.04; p.gap = 7;
     p.n = 10; p.f = 2;
     return p;
 }
 TEST constants_by_hand(void) {
-    const rn_theory p = theory_example();
+    const rn_assumptions p = theory_example();
     const double T = exp(2.0) - 1;
     const rn_constants c = rn_theory_constants(&p, T);
     const double C1 = 76360, C2 = 3200 + 288 * (39200 + 9241600 + 689.0625) + 57600;
@@ -259,7 +259,7 @@ TEST constants_by_hand(void) {
     PASS();
 }
 TEST variances_may_be_given(void) {
-    rn_theory p = theory_example();
+    rn_assumptions p = theory_example();
     p.sigma2 = 2;
     p.sigmaH2 = 3;
     ASSERT(near(rn_theory_constants(&p, exp(2.0) - 1).C2, 4 + 288 * (39200 + 3 + 689.0625) + 57600));
@@ -269,7 +269,7 @@ TEST variances_may_be_given(void) {
     PASS();
 }
 TEST trajectories_reach_the_target(void) {
-    rn_theory p = theory_example();
+    rn_assumptions p = theory_example();
     p.lambda = 0.01;
     p.G1 = p.G2 = p.R = 1;
     p.sigma2 = p.sigmaH2 = 1;
@@ -279,14 +279,14 @@ TEST trajectories_reach_the_target(void) {
         ASSERT(rn_theory_bound(&p, T) <= 0.4 + eps);
         ASSERT(T <= 1 || rn_theory_bound(&p, T - 2) > 0.4 + eps);
     }
-    p.n = 1; p.f = 0; p.lambda = 0; /* alone: no lies term, log(1) and all */
+    p.n = 1; p.f = 0; p.lambda = 0; /* alone: no attack term, log(1) and all */
     ASSERT(rn_theory_bound(&p, 100) > 0);
     ASSERT(rn_theory_bound(&p, 1000) < rn_theory_bound(&p, 100));
     PASS();
 }
 TEST theory_refuses_nonsense(void) {
     for (int k = 0; k < 24; k++) {
-        rn_theory p = theory_example();
+        rn_assumptions p = theory_example();
         double T = 100;
         switch (k) {
         case 0:  p.G1 = 0;                break;
@@ -319,7 +319,7 @@ TEST theory_refuses_nonsense(void) {
         if (k < 12 || k > 14) ASSERT(near(rn_theory_trajectories(&p, 1), -1));
     }
     { /* constants that overflow, to infinity or to infinity times 0, promise nothing */
-        rn_theory p = theory_example();
+        rn_assumptions p = theory_example();
         p.G1 = 1e200;
         p.G2 = 1e200;
         ASSERT(isinf(rn_theory_bound(&p, 100)));
@@ -327,7 +327,7 @@ TEST theory_refuses_nonsense(void) {
         ASSERT(near(rn_theory_trajectories(&p, 1), -1));
     }
     {
-        const rn_theory p = theory_example();
+        const rn_assumptions p = theory_example();
         ASSERT(near(rn_theory_trajectories(&p, 0), -1));
         ASSERT(near(rn_theory_trajectories(&p, (double)NAN), -1));
         ASSERT(near(rn_theory_trajectories(NULL, 1), -1));
@@ -341,14 +341,14 @@ TEST psi_by_hand(void) {
     rn_method m;
     memset(&m, 0, sizeof m);
     m.discount = 0.5; /* 1, 1, -1, 1 */
-    rn_psi(&m, 4, reward, psi);
+    rn_compute_returns_to_go(&m, 4, reward, psi);
     ASSERT(near(psi[0], 2) && near(psi[1], 1) && fabs(psi[2]) <= 0 && near(psi[3], 1));
     m.estimator = RN_REINFORCE;
-    rn_psi(&m, 4, reward, psi);
+    rn_compute_returns_to_go(&m, 4, reward, psi);
     for (int i = 0; i < 4; i++) ASSERT(near(psi[i], 2));
     m.discount = 0; /* 0^0 = 1: the first reward alone */
     m.estimator = RN_GPOMDP;
-    rn_psi(&m, 4, reward, psi);
+    rn_compute_returns_to_go(&m, 4, reward, psi);
     ASSERT(near(psi[0], 1) && fabs(psi[1]) <= 0 && fabs(psi[3]) <= 0);
     PASS();
 }

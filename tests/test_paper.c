@@ -73,7 +73,7 @@ static int same_trial(const trial *a, const trial *b) {
     return a->points == b->points && memcmp(a->score, b->score, 2 * a->points * sizeof *a->score) == 0;
 }
 TEST trials_repeat_and_resume(void) {
-    const attack flip = attack_of_vector(AGG_ATTACK_SIGN_FLIP), act = attack_of_kind(RN_LIE_ACTION, "random action");
+    const attack flip = attack_of_vector(AGG_ATTACK_SIGN_FLIP), act = attack_of_kind(RN_ATTACK_RANDOM_ACTION, "random action");
     trial        t[4], again[4];
     paper_store  s;
     char         key[160];
@@ -101,7 +101,7 @@ TEST trials_repeat_and_resume(void) {
 }
 TEST vanilla_is_matched(void) { /* as many trajectories a round, and nothing else differs */
     for (int k = 0; k < TASKS; k++) {
-        const attack none = attack_of_kind(RN_LIE_NONE, "none");
+        const attack none = attack_of_kind(RN_ATTACK_NONE, "none");
         const trial  a = trial_make(&tasks[0][k], &learners[SM], &none, 1), b = trial_make(&tasks[0][k], &learners[PG_SM], &none, 1);
         recipe       r = b.recipe;
         ASSERT_EQ((int)trial_per_round(&a), (int)trial_per_round(&b));

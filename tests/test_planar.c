@@ -22,7 +22,7 @@ typedef struct task {
     const planar_model *model;
     planar_engine      *physics;
     void      (*accelerate)(int v2, const double *q, const double *v, const double *ctrl, planar_work *k);
-    rn_result (*move)(double *q, double *v, const double *act, double *reward);
+    rn_step_result (*move)(double *q, double *v, const double *act, double *reward);
     double    (*reward)(const double *before, const double *q, const double *v, const double *act, const double *tip);
     rn_env    (*env)(int v2);
     const double *rows; /* kept ones */
@@ -50,9 +50,9 @@ typedef struct task {
         memcpy(s.v, v, sizeof s.v);                                                                                    \
         return s;                                                                                                      \
     }                                                                                                                  \
-    static rn_result T##_go(double *q, double *v, const double *act, double *reward) {                                 \
+    static rn_step_result T##_go(double *q, double *v, const double *act, double *reward) {                                 \
         T s = T##_of(q, v);                                                                                            \
-        const rn_result r = T##_move(&s, act, reward);                                                                 \
+        const rn_step_result r = T##_move(&s, act, reward);                                                                 \
         memcpy(q, s.q, sizeof s.q);                                                                                    \
         memcpy(v, s.v, sizeof s.v);                                                                                    \
         return r;                                                                                                      \
@@ -859,7 +859,7 @@ TEST clipped_observations(void) {
     ASSERT(p.force[0] < -10 && obs[8] == -10 && obs[9] == 0 && obs[10] == 0);
     PASS();
 }
-/* an action that is no number ends the episode and leaves the state; a giant is clamped, and paid for as it is */
+/* an action that is no number ends the trajectory and leaves the state; a giant is clamped, and paid for as it is */
 TEST bad_actions(void) {
     static const rn_real bad[3] = {(rn_real)NAN, (rn_real)INFINITY, (rn_real)-INFINITY};
     rng r = rng_make(7);
@@ -904,7 +904,7 @@ TEST impossible_states(void) {
         const planar_model *m = tasks[i].model;
         for (int run = 0; run < 3000; run++) {
             double q[N], v[N], ctrl[N], reward = (double)NAN;
-            rn_result res;
+            rn_step_result res;
             random_state(m, &r, 5, q, v);
             random_control(m, &r, ctrl);
             for (int changes = 1 + (int)rng_below(&r, 4); changes > 0; changes--) {
@@ -930,7 +930,7 @@ TEST impossible_states(void) {
     }
     PASS();
 }
-/* a million random steps with resets: all finite, states in a sane box, episodes of every end */
+/* a million random steps with resets: all finite, states in a sane box, trajectories of every end */
 TEST a_million_steps(void) {
     static const int share[4] = {300, 250, 200, 250}; /* thousands */
     const int scale = getenv("TEST_QUICK") ? 10 : 1000;
@@ -943,7 +943,7 @@ TEST a_million_steps(void) {
         int     ends = 0, length = 0;
         env.reset(env.self, &draw, obs);
         for (int t = 0; t < share[i] * scale; t++) {
-            rn_result res;
+            rn_step_result res;
             for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)between(&r, -1.5, 1.5);
             res = env.step(env.self, act, &draw, obs, &reward);
             if (!all_finite(obs, env.obs_dim) || !(fabs(reward) < 1000)) FAILm("not finite or absurd");

@@ -69,7 +69,7 @@ enum { POINT_LIST(POINT_X) POINTS };
 #define POINT_X(id, name, weights, inputs) { name, weights, inputs },
 static const struct { const char *name; double weights, inputs; } points[POINTS] = { POINT_LIST(POINT_X) };
 
-typedef struct trial { /* an episode at a point, and all a policy makes of it, by the library and by hand */
+typedef struct trial { /* a trajectory at a point, and all a policy makes of it, by the library and by hand */
     model    m;
     size_t   dim, T;
     rn_real *theta, *u, *obs, *act, *w, *k, *g, *c, *h;
@@ -179,6 +179,12 @@ TEST derivatives(int which, int point, size_t T) {
     PASS();
 }
 
+static void trial_hessian_product(const trial *t, const rn_policy *p, int causal, rn_real *k, rn_real *c, rn_real *tmp, rn_real *v) {
+    rn_hessian_product b = { p, t->theta, t->u, t->T, t->obs, t->act, t->w, causal, k, c, tmp, NULL };
+    b.work = aligned(t->work);
+    rn_add_hessian_product(&b, v);
+}
+
 /* grad and hvp add to what is there; k may be NULL; B u in both forms is its definition */
 TEST sums_and_forms(int which) {
     trial t;
@@ -208,7 +214,7 @@ TEST sums_and_forms(int which) {
     for (int causal = 0; causal < 2; causal++) {
         model_bu(&t.m, t.wtheta, t.wu, t.T, t.obs, t.act, w, causal, bu);
         fill_number(v, t.dim, 0);
-        rn_bu(&t.m.policy, t.theta, t.u, t.T, t.obs, t.act, t.w, causal, v, k, c, NULL, aligned(t.work));
+        trial_hessian_product(&t, &t.m.policy, causal, k, c, NULL, v);
         e = distance(v, bu, t.dim) / (EPS * (t.size_h + t.size_g * 8 * t.size_c + 1e-3));
         if (!(e < 60)) FAILm(WHY("%s: B u, %g EPS", case_name(which), e));
     }
@@ -234,7 +240,7 @@ TEST without_hvp_differences_serve(int which) {
             bare.dot = with_dot ? t.m.policy.dot : NULL;
             model_bu(&t.m, t.wtheta, t.wu, t.T, t.obs, t.act, w, causal, bu);
             fill_number(v, t.dim, 0);
-            rn_bu(&bare, t.theta, t.u, t.T, t.obs, t.act, t.w, causal, v, k, c, tmp, aligned(t.work));
+            trial_hessian_product(&t, &bare, causal, k, c, tmp, v);
             e = distance(v, bu, t.dim) / (t.size_h + t.size_g * 8 * t.size_c + 1e-3);
             if (GREATEST_IS_VERBOSE()) printf("    %-32s %.1e\n", case_name(which), e);
             /* the best a central difference can do is about EPS^(2/3) */
@@ -276,7 +282,7 @@ TEST act_inverts_the_distribution(int which) {
     size_t size;
     void *work;
     trial_open(&t, which, USUAL, 4);
-    size = rn_policy_work(&t.m.policy, 0);
+    size = rn_policy_work_size(&t.m.policy, 0);
     work = need(malloc(size));
     for (size_t s = 0; s < 4; s++)
         for (size_t a = 0; a < t.m.policy.actions; a++) {
@@ -304,13 +310,13 @@ TEST act_inverts_the_distribution(int which) {
 TEST act_samples_the_probabilities(int which) {
     enum { SAMPLES = 100000 };
     trial t;
-    rn_random random = rn_random_make(9, (uint32_t)which);
+    rn_random random = rn_make_random(9, (uint32_t)which);
     const agg_rng r = rn_random_rng(&random);
     size_t count[HEAD_MAX] = { 0 }, size;
     void *work;
     const size_t n = rounds(SAMPLES);
     trial_open(&t, which, USUAL, 1);
-    size = rn_policy_work(&t.m.policy, 0);
+    size = rn_policy_work_size(&t.m.policy, 0);
     work = need(malloc(size));
     for (size_t i = 0; i < n; i++) {
         rn_real act = -1;
@@ -330,7 +336,7 @@ TEST act_samples_the_probabilities(int which) {
 /* mean, variance, third and fourth moment of (a - mu)/std, and no correlation between the numbers of an action */
 TEST act_samples_the_normal(int which) {
     trial t;
-    rn_random random = rn_random_make(10, (uint32_t)which);
+    rn_random random = rn_make_random(10, (uint32_t)which);
     const agg_rng r = rn_random_rng(&random);
     const size_t n = rounds(40000);
     double sum[4][HEAD_MAX] = { { 0 } }, cross = 0;
@@ -339,7 +345,7 @@ TEST act_samples_the_normal(int which) {
     void *work;
     trial_open(&t, which, USUAL, 1);
     k = t.m.net.outputs;
-    size = rn_policy_work(&t.m.policy, 0);
+    size = rn_policy_work_size(&t.m.policy, 0);
     work = need(malloc(size));
     for (size_t i = 0; i < t.dim; i++) th[i] = hy((wide)t.theta[i]);
     hy_obs(t.obs, t.m.policy.obs_dim, x);
@@ -372,7 +378,7 @@ TEST greedy_is_the_most_likely(int which) {
         size_t size;
         void *work;
         trial_open(&t, which, point, 8);
-        size = rn_policy_work(&t.m.policy, 0);
+        size = rn_policy_work_size(&t.m.policy, 0);
         work = need(malloc(size));
         for (size_t s = 0; s < 8; s++) {
             const rn_real *obs = t.obs + s * t.m.policy.obs_dim;
@@ -401,7 +407,7 @@ TEST greedy_is_the_most_likely(int which) {
 }
 TEST clipped_samples_stay_inside(void) {
     rn_net_desc d = net_desc(1, 2, 0, 0, RN_TANH);
-    rn_random random = rn_random_make(3, 0);
+    rn_random random = rn_make_random(3, 0);
     const agg_rng r = rn_random_rng(&random);
     size_t at_limit = 0;
     unsigned char work[4096];
@@ -426,35 +432,35 @@ TEST layout_of_theta(void) {
     rn_net net;
     rn_table table;
     rn_net_desc d = net_desc(4, 2, 16, 16, RN_TANH);
-    ASSERT_EQ((size_t)386, rn_net_policy(&net, &d).dim); /* the paper's CartPole net */
+    ASSERT_EQ((size_t)386, rn_make_net_policy(&net, &d).dim); /* the paper's CartPole net */
     ASSERT_EQ((size_t)3, net.layers);
     ASSERT_EQ((size_t)0, net.offset[0]);
     ASSERT_EQ((size_t)80, net.offset[1]);
     ASSERT_EQ((size_t)352, net.offset[2]);
     d.gaussian = 1;
-    ASSERT_EQ((size_t)388, rn_net_policy(&net, &d).dim);
-    ASSERT_EQ((size_t)2, rn_net_policy(&net, &d).act_dim);
+    ASSERT_EQ((size_t)388, rn_make_net_policy(&net, &d).dim);
+    ASSERT_EQ((size_t)2, rn_make_net_policy(&net, &d).act_dim);
     d.state_std = 1;
-    ASSERT_EQ((size_t)(386 + 34), rn_net_policy(&net, &d).dim);
+    ASSERT_EQ((size_t)(386 + 34), rn_make_net_policy(&net, &d).dim);
     d.no_bias = 1;
-    ASSERT_EQ((size_t)(64 + 256 + 64), rn_net_policy(&net, &d).dim);
+    ASSERT_EQ((size_t)(64 + 256 + 64), rn_make_net_policy(&net, &d).dim);
     d.hidden[0] = 0; /* nothing behind the first 0 counts */
-    ASSERT_EQ((size_t)16, rn_net_policy(&net, &d).dim);
-    ASSERT_EQ((size_t)15, rn_table_policy(&table, 5, 3).dim);
+    ASSERT_EQ((size_t)16, rn_make_net_policy(&net, &d).dim);
+    ASSERT_EQ((size_t)15, rn_make_table_policy(&table, 5, 3).dim);
     PASS();
 }
 TEST init_by_seed(void) {
     rn_net net;
     rn_net_desc d = net_desc(3, 2, 5, 0, RN_TANH);
     rn_real a[64], b[64], c[64];
-    rn_random one = rn_random_make(1, 0), same = rn_random_make(1, 0), two = rn_random_make(2, 0);
+    rn_random one = rn_make_random(1, 0), same = rn_make_random(1, 0), two = rn_make_random(2, 0);
     agg_rng r1 = rn_random_rng(&one), r2 = rn_random_rng(&same), r3 = rn_random_rng(&two);
     rn_policy p;
     double most = 0;
     d.gaussian = 1;
     d.log_std = -0.5;
     d.out_scale = 0.01;
-    p = rn_net_policy(&net, &d);
+    p = rn_make_net_policy(&net, &d);
     p.init(p.self, &r1, a);
     p.init(p.self, &r2, b);
     p.init(p.self, &r3, c);
@@ -466,7 +472,7 @@ TEST init_by_seed(void) {
     for (size_t i = 20; i < 30; i++) ASSERT(fabs((double)a[i]) <= 0.01 * sqrt(0.6) * (1 + EPS));
     for (size_t i = 32; i < 34; i++) ASSERT(a[i] <= (rn_real)-0.5 && a[i] >= (rn_real)-0.5);
     d.state_std = 1;
-    p = rn_net_policy(&net, &d);
+    p = rn_make_net_policy(&net, &d);
     p.init(p.self, &r1, a);
     ASSERT(a[p.dim - 1] <= (rn_real)-0.5 && a[p.dim - 1] >= (rn_real)-0.5); /* through the bias */
     ASSERT(!(a[p.dim - 3] > 0 || a[p.dim - 3] < 0));
@@ -493,12 +499,12 @@ TEST unusable_shapes_are_refused(void) {
         case 11: d.hidden[0] = (size_t)-1;               break;
         default: d.outputs = ((size_t)-1) / 2;           break;
         }
-        if (rn_net_policy(&net, &d).dim != 0) FAILm(WHY("case %d is taken", k));
+        if (rn_make_net_policy(&net, &d).dim != 0) FAILm(WHY("case %d is taken", k));
     }
-    ASSERT(rn_net_policy(&net, &good).dim > 0);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, 0, 2).dim);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, 2, 0).dim);
-    ASSERT_EQ((size_t)0, rn_table_policy(&table, (size_t)-1, 4).dim);
+    ASSERT(rn_make_net_policy(&net, &good).dim > 0);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 0, 2).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, 0).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, (size_t)-1, 4).dim);
     PASS();
 }
 TEST act_by_hand_checks_its_arguments(void) {
@@ -508,8 +514,8 @@ TEST act_by_hand_checks_its_arguments(void) {
     model m;
     size_t size;
     (void)model_net(&m, &d);
-    size = rn_policy_work(&m.policy, 0);
-    ASSERT(size > 0 && size <= sizeof work && rn_policy_work(&m.policy, 50) > size);
+    size = rn_policy_work_size(&m.policy, 0);
+    ASSERT(size > 0 && size <= sizeof work && rn_policy_work_size(&m.policy, 50) > size);
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, theta, obs, NULL, &act, work, size));
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&m.policy, NULL, obs, NULL, &act, work, size));
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&m.policy, theta, NULL, NULL, &act, work, size));
@@ -521,7 +527,7 @@ TEST act_by_hand_checks_its_arguments(void) {
     ASSERT_EQ(RN_OK, rn_policy_act(&m.policy, theta, obs, NULL, &act, work + 1, size)); /* any start address */
     for (size_t i = 1 + size; i < sizeof work; i++) ASSERT_EQ(CANARY, work[i]);
     ASSERT_EQ(CANARY, work[0]);
-    ASSERT_EQ((size_t)0, rn_policy_work(&m.policy, (size_t)-1 / 4)); /* too large */
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&m.policy, (size_t)-1 / 4)); /* too large */
     PASS();
 }
 

@@ -6,9 +6,9 @@
                                                      scratch_one_byte_short; make asan, make valgrind
      no behaviour is undefined, the call ends        make asan over all tests; test_rules and test_gm at their budgets
      a status before anything is written             test_hostile: bad_options, bounds, zero_and_huge_sizes
-     bad rows are dropped, more than f: AGG_ERR_ROWS test_hostile: every_rule_step_and_lie, too_many_bad_rows
+     bad rows are dropped, more than f: AGG_ERR_ROWS test_hostile: every_rule_update_and_attack, too_many_bad_rows
      finite rows of any size                         test_rules: the layouts giants, denormal and mixed; test_laws: scale
-     the inequality holds                            test_guarantee: any_lies, hill_climbing
+     the inequality holds                            test_guarantee: any_forgeries, hill_climbing
      jobs in any order, at once, same bits           test_laws: pools; test_bits: any_number_of_threads
    resnharpg.h
      refused rounds leave theta                      test_misuse: silent_majorities_stop_the_step_not_the_run
@@ -152,9 +152,9 @@ static void room_reset(void *self, const agg_rng *r, rn_real *obs) {
     m->env.reset(m->env.self, &own, obs);
     room_enter(m, -1);
 }
-static rn_result room_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result room_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     room *m = (room *)self;
-    rn_result result;
+    rn_step_result result;
     room_enter(m, 1);
     result = m->env.step(m->env.self, act, r, obs, reward);
     room_enter(m, -1);
@@ -193,12 +193,12 @@ TEST callbacks_keep_to_their_agent_or_thread(int own_rule) {
     rn_trainer *t = NULL;
     watcher bits = watcher_make(), gamma = watcher_make(), progress = watcher_make(), rule = watcher_make();
     shape.hidden[0] = 8;
-    d = rn_make_trainer_desc(N, F, envs, rn_net_policy(&net, &shape));
+    d = rn_make_trainer_desc(N, F, envs, rn_make_net_policy(&net, &shape));
     memcpy(&before, &net, sizeof net);
     for (size_t i = 0; i < N; i++) {
         memset(&rooms[i], 0, sizeof rooms[i]);
         pthread_mutex_init(&rooms[i].lock, NULL);
-        rooms[i].random = rn_random_make(5, (uint32_t)i);
+        rooms[i].random = rn_make_random(5, (uint32_t)i);
         rooms[i].env = envs[i] = cartpole_env(&rooms[i].pole);
         envs[i].self = &rooms[i];
         envs[i].reset = room_reset;
@@ -213,7 +213,7 @@ TEST callbacks_keep_to_their_agent_or_thread(int own_rule) {
     d.server.agg.pre[0] = AGG_PRE_BUCKETING;
     d.server.agg.rng.next = watched_bits;
     d.server.agg.rng.self = &bits;
-    d.server.gamma.kind = RN_CALLBACK;
+    d.server.gamma.kind = RN_SCHEDULE_CALLBACK;
     d.server.gamma.at = watched_gamma;
     d.server.gamma.self = &gamma;
     d.progress = watched_progress;
@@ -221,7 +221,7 @@ TEST callbacks_keep_to_their_agent_or_thread(int own_rule) {
     if (own_rule) d.server.aggregate = watched_rule;
     d.server.aggregate_self = &rule;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &d));
-    for (int round = 0; round < 10; round++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    for (int round = 0; round < 10; round++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     rn_trainer_destroy(t);
     for (size_t i = 0; i < N; i++) {
         ASSERT(rooms[i].visits > 100);
@@ -252,9 +252,9 @@ static void train_job(void *arg, size_t i) {
     for (size_t k = 0; k < N; k++) envs[k] = cartpole_env(&poles[k]);
     d = rn_make_trainer_desc(N, F, envs, *r->policy);
     d.seed = r->seed;
-    d.liars = F;
+    d.adversaries = F;
     r->status = rn_trainer_create(&t, &d);
-    for (int round = 0; r->status == RN_OK && round < 8; round++) r->status = rn_trainer_round(t);
+    for (int round = 0; r->status == RN_OK && round < 8; round++) r->status = rn_trainer_run_round(t);
     if (r->status == RN_OK) memcpy(r->theta, rn_trainer_theta(t), d.policy.dim * sizeof *r->theta);
     rn_trainer_destroy(t);
 }
@@ -264,7 +264,7 @@ TEST trainers_do_not_meet(void) {
     rn_net_desc shape = rn_make_net_desc(4, 2);
     rn_policy policy;
     shape.hidden[0] = shape.hidden[1] = 16;
-    policy = rn_net_policy(&net, &shape);
+    policy = rn_make_net_policy(&net, &shape);
     for (size_t i = 0; i < 2 * THREADS; i++) { runs[i].policy = &policy; runs[i].seed = i % THREADS; }
     for (size_t i = 0; i < THREADS; i++) train_job(runs, i);
     pool_run(&four, THREADS, train_job, runs + THREADS);

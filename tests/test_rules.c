@@ -1,4 +1,4 @@
-/* Every rule and pre-step of aggregators.h against reference.h: the same set where a rule selects, the same numbers to
+/* Every rule and pre-aggregation of aggregators.h against reference.h: the same set where a rule selects, the same numbers to
    a few units in the last place where it averages, the same report. GM has a file of its own. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
@@ -216,7 +216,7 @@ static const char *judge(trial *t) {
                 bad = complain(t, "Krum must return a row as it is", 0, 0);
     return bad;
 }
-/* with pre-steps, rounding scales with the rows that were mixed, not with their means */
+/* with pre-aggregations, rounding scales with the rows that were mixed, not with their means */
 static void widen_magnitudes(trial *t) {
     const int all = !rule_selects(t->d->rule);
     for (size_t i = 0; i < t->set.n; i++)
@@ -295,14 +295,14 @@ TEST every_layout(agg_rule rule) {
                 }
     PASS();
 }
-/* exactly f lies of every kind, and more of them than one can name: the reference drops or keeps them as documented */
-TEST every_lie(agg_rule rule) {
+/* exactly f forgeries of every kind, and more of them than one can name: the reference drops or keeps them as documented */
+TEST every_attack(agg_rule rule) {
     static const size_t dims[] = { 1, 3, 17 };
     rng r = rng_make(2000 + (uint64_t)rule);
     for (size_t n = 3; n <= 9; n++)
         for (size_t f = 1; 2 * f < n; f++)
             for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
-                for (int lie_kind = 0; lie_kind <= LIE_COUNT; lie_kind++) {
+                for (int attack_kind = 0; attack_kind <= FORGERY_COUNT; attack_kind++) {
                     agg_desc d = agg_make_desc(rule, n, dims[c], f);
                     rows x;
                     const char *bad;
@@ -311,10 +311,10 @@ TEST every_lie(agg_rule rule) {
                     fill_rows(&x, LAY_RANDOM, &r);
                     d.pivot = rng_below(&r, n);
                     for (size_t i = 0, at = 1 + rng_below(&r, n - 1); i < f; i++, at = (at + 2) % n) {
-                        if (at == d.pivot) continue; /* fewer lies are fine */
-                        tell_lie(&x, at, (lie)(lie_kind < LIE_COUNT ? (size_t)lie_kind : rng_below(&r, LIE_COUNT)), &r);
+                        if (at == d.pivot) continue; /* fewer forgeries are fine */
+                        forge_row(&x, at, (forgery)(attack_kind < FORGERY_COUNT ? (size_t)attack_kind : rng_below(&r, FORGERY_COUNT)), &r);
                     }
-                    bad = compare(&d, &x, lie_kind == LIE_BITS ? LAY_MIXED : LAY_RANDOM, 1);
+                    bad = compare(&d, &x, attack_kind == FORGERY_BITS ? LAY_MIXED : LAY_RANDOM, 1);
                     rows_free(&x);
                     if (bad) FAILm(bad);
                 }
@@ -381,15 +381,15 @@ TEST cclip_options(void) {
                 }
     PASS();
 }
-/* every pair of pre-steps in front of every rule, with and without lies */
-TEST pre_steps(agg_rule rule) {
+/* every pair of pre-aggregations in front of every rule, with and without forgeries */
+TEST pre_aggregations(agg_rule rule) {
     static const layout lays[] = { LAY_RANDOM, LAY_GIANTS };
     rng r = rng_make(4000 + (uint64_t)rule);
     for (int p = 0; p < AGG_PRE_COUNT * AGG_PRE_COUNT; p++)
         for (size_t n = 5; n <= 9; n += 2)
             for (size_t f = 0; f <= 2; f++)
                 for (size_t l = 0; l < sizeof lays / sizeof *lays; l++)
-                    for (int lies = 0; lies < 2; lies++) {
+                    for (int attacks = 0; attacks < 2; attacks++) {
                         agg_desc d = agg_make_desc(rule, n, 6, f), after;
                         rows x;
                         const char *bad;
@@ -401,13 +401,13 @@ TEST pre_steps(agg_rule rule) {
                         for (int i = 0; i < 2; i++)
                             if (d.pre[i] == AGG_PRE_BUCKETING) after.n = (after.n + d.bucket - 1) / d.bucket;
                         if (!legal(&after) || (rule == AGG_MONNA && after.n != n)) continue;
-                        /* more giants than liars: no promise */
-                        if (lays[l] == LAY_GIANTS && (2 * f + 1 < n || lies)) continue;
+                        /* more giants than adversaries: no promise */
+                        if (lays[l] == LAY_GIANTS && (2 * f + 1 < n || attacks)) continue;
                         /* equal norms: ties */
                         if (rule == AGG_CGE && (p % AGG_PRE_COUNT > 2 || p / AGG_PRE_COUNT > 2)) continue;
                         x = rows_new(n, d.dim);
                         fill_rows(&x, lays[l], &r);
-                        for (size_t i = 1; lies && i <= f; i++) tell_lie(&x, n - i, i == 1 ? LIE_ONE_NAN : LIE_FAR, &r);
+                        for (size_t i = 1; attacks && i <= f; i++) forge_row(&x, n - i, i == 1 ? FORGERY_ONE_NAN : FORGERY_FAR, &r);
                         bad = compare(&d, &x, lays[l], rng_next(&r));
                         rows_free(&x);
                         if (bad) FAILm(bad);
@@ -472,7 +472,7 @@ TEST mda_more_rows(void) {
     PASS();
 }
 /* at the least diameter only the corners of a tetrahedron are too far apart */
-TEST mda_more_liars_than_far_rows(void) {
+TEST mda_more_adversaries_than_far_rows(void) {
     static const int corner[4][3] = { { 1, 1, 1 }, { 1, -1, -1 }, { -1, 1, -1 }, { -1, -1, 1 } };
     agg_desc d = agg_make_desc(AGG_MDA, 11, 8, 5);
     rows x = rows_new(11, 8); /* two rows at its centre, and five in directions of their own */
@@ -768,8 +768,8 @@ SUITE(equality) {
         const agg_rule rule = rule_at(i);
         if (!has_reference(rule)) continue;
         RUN_RULE(every_layout, rule);
-        RUN_RULE(pre_steps, rule);
-        if (rule != AGG_MEAN) RUN_RULE(every_lie, rule);
+        RUN_RULE(pre_aggregations, rule);
+        if (rule != AGG_MEAN) RUN_RULE(every_attack, rule);
         if (!slow_reference(rule) && rule != AGG_MDA) RUN_RULE(many_rows, rule);
         if (rule == AGG_KRUM || rule == AGG_MULTI_KRUM || rule == AGG_BULYAN) RUN_RULE(krum_options, rule);
     }
@@ -777,7 +777,7 @@ SUITE(equality) {
     RUN_TEST(cclip_options);
     RUN_TEST(reference_searches_agree);
     RUN_TEST(mda_more_rows);
-    RUN_TEST(mda_more_liars_than_far_rows);
+    RUN_TEST(mda_more_adversaries_than_far_rows);
     RUN_TEST(mda_several_words);
     RUN_TEST(pre_steps_of_giants);
 }

@@ -27,7 +27,7 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
             setup_make(&two, kind); /* the tasks too are new */
             two.walks[0].state = 1; /* and not in the state of the old ones */
             ASSERT_EQ(RN_OK, rn_trainer_create(&now, &two.d));
-            for (int i = 0; i < round % 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(now)); /* it may have a past */
+            for (int i = 0; i < round % 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(now)); /* it may have a past */
             if (round % 3 == 2) (void)rn_trainer_tick(now, 3, NULL);
             ASSERT_EQ(RN_OK, rn_trainer_load(now, state.at, state.size));
             if (budget) ASSERT(same_state(now, state));
@@ -35,7 +35,7 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
             s = rn_trainer_tick(now, budget ? budget : (size_t)-1, NULL);
             ASSERT(s == RN_OK || s == RN_MORE);
         }
-        ASSERT_EQ(RN_OK, rn_trainer_round(unbroken));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(unbroken));
         ASSERT(same_bits(rn_trainer_theta(unbroken), rn_trainer_theta(now), one.p.policy.dim));
         a = saved(unbroken);
         b = saved(now);
@@ -52,12 +52,12 @@ TEST agents_and_servers_resume(void) {
     rn_trainer *t, *u;
     rn_real theta[DIM];
     setup_make(&s, RIDGE);
-    s.d.server.step = RN_STEP_ADAM_NORMALISED;
+    s.d.server.update = RN_UPDATE_ADAM_NORMALISED;
     setup_make(&other, RIDGE);
-    other.d.server.step = RN_STEP_ADAM_NORMALISED;
+    other.d.server.update = RN_UPDATE_ADAM_NORMALISED;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     ASSERT_EQ(RN_OK, rn_trainer_create(&u, &other.d));
-    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     {
         const size_t size = rn_server_save_size(rn_trainer_server(t));
         unsigned char *b = (unsigned char *)need(malloc(size));
@@ -77,9 +77,9 @@ TEST agents_and_servers_resume(void) {
         ASSERT_EQ(RN_ERR_MISMATCH, rn_server_load(rn_trainer_server(u), b, size));
         free(b);
     }
-    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
-    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(u));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(u));
     ASSERT(same_bits(theta, rn_trainer_theta(u), s.p.policy.dim));
     rn_trainer_destroy(t);
     rn_trainer_destroy(u);
@@ -93,7 +93,7 @@ TEST tasks_that_cannot_be_saved(void) {
     setup_make(&s, PLAIN);
     for (size_t i = 0; i < N; i++) s.envs[i].state_size = 0;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     size = rn_trainer_save_size(t);
     b = (unsigned char *)need(malloc(2 * size));
     ASSERT_EQ(RN_OK, rn_trainer_save(t, b, size)); /* between rounds they need not */
@@ -102,20 +102,20 @@ TEST tasks_that_cannot_be_saved(void) {
     for (size_t i = 0; i < N; i++) refused += rn_agent_save(rn_trainer_agent(t, i), b + size, size) == RN_ERR_NO_SAVE;
     ASSERT(refused > 0 && refused < N);
     ASSERT_EQ(RN_OK, rn_trainer_load(t, b, size)); /* gives the broken round up */
-    ASSERT_EQ((size_t)1, rn_trainer_rounds(t));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ((size_t)1, rn_trainer_rounds_done(t));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     free(b);
     rn_trainer_destroy(t);
     PASS();
 }
 
-/* ---- damage. The trainer is in the middle of a round, some agents playing, some between two episodes. */
+/* ---- damage. The trainer is in the middle of a round, some agents playing, some between two trajectories. */
 typedef struct victim { setup s; rn_trainer *t; bytes state; } victim;
 static victim v;
 static void victim_open(int kind) {
     setup_make(&v.s, kind);
     if (rn_trainer_create(&v.t, &v.s.d) != RN_OK) abort();
-    for (int i = 0; i < 2; i++) if (rn_trainer_round(v.t) != RN_OK) abort();
+    for (int i = 0; i < 2; i++) if (rn_trainer_run_round(v.t) != RN_OK) abort();
     if (rn_trainer_tick(v.t, 14, NULL) != RN_MORE) abort();
     v.state = saved(v.t);
 }
@@ -126,8 +126,8 @@ static int victim_close(int kind) {
     int fine;
     setup_make(&s, kind);
     if (rn_trainer_create(&t, &s.d) != RN_OK) abort();
-    while (rn_trainer_rounds(t) < ROUNDS) (void)rn_trainer_round(t);
-    while (rn_trainer_rounds(v.t) < ROUNDS) (void)rn_trainer_round(v.t);
+    while (rn_trainer_rounds_done(t) < ROUNDS) (void)rn_trainer_run_round(t);
+    while (rn_trainer_rounds_done(v.t) < ROUNDS) (void)rn_trainer_run_round(v.t);
     fine = same_bits(rn_trainer_theta(t), rn_trainer_theta(v.t), s.p.policy.dim);
     rn_trainer_destroy(t);
     rn_trainer_destroy(v.t);
@@ -245,7 +245,7 @@ TEST counters_at_their_end(int kind) { /* a state that was taken can be saved a 
         if (rn_trainer_load(v.t, f.at, f.size) == RN_OK) {
             bytes later;
             taken++;
-            (void)rn_trainer_round(v.t);
+            (void)rn_trainer_run_round(v.t);
             later = saved(v.t);
             ASSERT_EQ(RN_OK, rn_trainer_load(v.t, later.at, later.size));
             free(later.at);
@@ -285,7 +285,7 @@ TEST forged_states_do_no_harm(int kind) {
             free(again.at);
             ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
             for (int i = 0; i < 3; i++) {
-                s = rn_trainer_round(v.t);
+                s = rn_trainer_run_round(v.t);
                 if (s != RN_OK && s != RN_ERR_AGGREGATE && s != RN_ERR_THETA)
                     FAILm(WHY("offset %u: %s", (unsigned)at, rn_status_text(s)));
             }
@@ -420,13 +420,13 @@ TEST other_descs_are_refused(void) {
         case 8:  s.d.method.causal = 0;                            break;
         case 9:  s.d.method.whiten = 1;                            break;
         case 10: s.d.method.clip = 1;                              break;
-        case 11: s.d.server.step = RN_STEP_PLAIN;                  break;
+        case 11: s.d.server.update = RN_UPDATE_PLAIN;                  break;
         case 12: s.d.server.radius = 9;                            break;
         case 13: s.d.method.no_memory = 1;                         break;
         default: s.d.method.forget = 0.5;                          break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-        ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         before = saved(t);
         if (rn_trainer_load(t, v.state.at, v.state.size) != RN_ERR_MISMATCH) FAILm(WHY("change %d is not seen", k));
         ASSERT(same_state(t, before));
@@ -437,8 +437,8 @@ TEST other_descs_are_refused(void) {
     PASS();
 }
 /* a saved state can be loaded, whatever finite rewards came */
-static rn_result giant_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
-    const rn_result result = walk_step(self, act, r, obs, reward);
+static rn_step_result giant_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+    const rn_step_result result = walk_step(self, act, r, obs, reward);
     *reward = (double)REAL_MAX / 4 * (*reward > 0 ? 1 : -1);
     return result;
 }
@@ -452,7 +452,7 @@ TEST giant_rewards_can_be_saved(rn_baseline baseline) {
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     for (int i = 0; i < 5; i++) {
         bytes b;
-        (void)rn_trainer_round(t);
+        (void)rn_trainer_run_round(t);
         b = saved(t);
         ASSERT_EQ(RN_OK, rn_trainer_load(t, b.at, b.size));
         free(b.at);

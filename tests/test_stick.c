@@ -13,17 +13,17 @@ static char       text[TEXT], again[TEXT];
 static void record(const stick_task *task) {
     stick_state   s;
     const rn_env  env = task->env(&s);
-    rn_random     r = rn_random_make(3, 0);
+    rn_random     r = rn_make_random(3, 0);
     const agg_rng chance = rn_random_rng(&r);
     rn_real       obs[STICK_NUMBERS], act[STICK_NUMBERS];
-    rn_result     result = RN_TERMINATED;
+    rn_step_result     result = RN_TERMINATED;
     double        reward;
     stick_begin(&film, task);
     while (film.frames < POSES) {
         const int cut = result != RN_RUNNING;
         if (cut) env.reset(&s, &chance, obs);
         stick_add(&film, &s, cut);
-        for (size_t i = 0; i < env.act_dim; i++) act[i] = (rn_real)(2 * rn_uniform(&chance) - 1);
+        for (size_t i = 0; i < env.act_dim; i++) act[i] = (rn_real)(2 * rn_draw_uniform(&chance) - 1);
         result = env.step(&s, act, &chance, obs, &reward);
     }
 }
@@ -124,7 +124,7 @@ TEST still(void) { /* stands where the film is at that moment, and nothing moves
 }
 TEST a_full_film(void) { /* what does not fit is left out */
     stick_state s;
-    rn_random   r = rn_random_make(3, 0);
+    rn_random   r = rn_make_random(3, 0);
     agg_rng     chance = rn_random_rng(&r);
     rn_real     obs[STICK_NUMBERS];
     rn_env      env = stick_tasks[0].env(&s);

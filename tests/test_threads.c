@@ -62,8 +62,8 @@ static void team_make(team *t, const model *p, rn_baseline baseline) {
     t->d.method.horizon = 6;
     t->d.method.batch = 2;
     t->d.method.baseline = baseline;
-    t->d.liars = 2;
-    t->d.lie.attack.kind = AGG_ATTACK_NOISE;
+    t->d.adversaries = 2;
+    t->d.attack.vector.kind = AGG_ATTACK_NOISE;
 }
 static void model_make(model *p, int table) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 3, RN_TANH);
@@ -87,7 +87,7 @@ TEST pools_and_trainers(int table, rn_baseline baseline) {
         ASSERT_EQ(RN_OK, rn_trainer_create(&b, &pooled.d));
         for (int round = 0; round < 6; round++) {
             rn_status s = RN_MORE;
-            ASSERT_EQ(RN_OK, rn_trainer_round(a));
+            ASSERT_EQ(RN_OK, rn_trainer_run_round(a));
             while (s == RN_MORE) s = rn_trainer_tick(b, 13, NULL);
             ASSERT_EQ(RN_OK, s);
             ASSERT(same_bits(rn_trainer_theta(a), rn_trainer_theta(b), p.policy.dim));
@@ -115,7 +115,7 @@ static void crowd_job(void *arg, size_t i) {
     (void)run(c->d, c->x->row, c->out[i], NULL);
     team_make(&c->teams[i], c->p, RN_BASELINE_RIDGE);
     c->status[i] = rn_trainer_create(&t, &c->teams[i].d);
-    for (int round = 0; round < 4 && c->status[i] == RN_OK; round++) c->status[i] = rn_trainer_round(t);
+    for (int round = 0; round < 4 && c->status[i] == RN_OK; round++) c->status[i] = rn_trainer_run_round(t);
     if (c->status[i] != RN_OK) return;
     memcpy(c->theta[i], rn_trainer_theta(t), c->p->policy.dim * sizeof *c->theta[i]);
     rn_trainer_destroy(t);

@@ -39,23 +39,23 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
     O(NO_HESSIAN,       d->method.no_hessian = 1)                                                               \
     O(NO_MEMORY,        d->method.no_memory = 1)                                                                \
     O(NO_MEMORY_CLIP,   d->method.no_memory = 1; d->method.clip = 0.05)                                         \
-    O(ETA_ONE,          d->server.eta = rn_constant(1))                                                         \
-    O(ETA_ZERO,         d->server.eta = rn_constant(0))                                                         \
+    O(ETA_ONE,          d->server.eta = rn_schedule_constant(1))                                                         \
+    O(ETA_ZERO,         d->server.eta = rn_schedule_constant(0))                                                         \
     O(DISCOUNT_ONE,     d->method.discount = 1)                                                                 \
     O(DISCOUNT_ZERO,    d->method.discount = 0)                                                                 \
     O(SHORT,            d->method.horizon = 1)                                                                  \
-    O(VANILLA,          d->method.no_hessian = 1; d->server.eta = rn_constant(1);                               \
-                        d->server.agg.rule = AGG_MEAN; d->server.step = RN_STEP_PLAIN)                          \
-    O(LINEAR_DECAY,     d->server.gamma = rn_linear(0.3, 0.1, 4); d->server.eta = rn_linear(0.9, 0.2, 3))       \
-    O(STEP_DECAY,       d->server.gamma = rn_steps(0.3, 0.5, 2); d->server.eta = rn_steps(1, 0.7, 3))           \
-    O(THEOREM,          d->server.gamma = rn_theorem_gamma(0.05, 1); d->server.eta = rn_theorem_eta())          \
-    O(CALLBACK,         d->server.gamma.kind = d->server.eta.kind = RN_CALLBACK;                                \
+    O(VANILLA,          d->method.no_hessian = 1; d->server.eta = rn_schedule_constant(1);                               \
+                        d->server.agg.rule = AGG_MEAN; d->server.update = RN_UPDATE_PLAIN)                          \
+    O(LINEAR_DECAY,     d->server.gamma = rn_schedule_linear(0.3, 0.1, 4); d->server.eta = rn_schedule_linear(0.9, 0.2, 3))       \
+    O(STEP_DECAY,       d->server.gamma = rn_schedule_staircase(0.3, 0.5, 2); d->server.eta = rn_schedule_staircase(1, 0.7, 3))           \
+    O(THEOREM,          d->server.gamma = rn_theory_gamma(0.05, 1); d->server.eta = rn_theory_eta())          \
+    O(CALLBACK,         d->server.gamma.kind = d->server.eta.kind = RN_SCHEDULE_CALLBACK;                                \
                         d->server.gamma.at = wave; d->server.eta.at = wave; d->server.eta.self = &half;         \
                         d->server.gamma.self = &third)                                                          \
-    O(STEP_PLAIN,       d->server.step = RN_STEP_PLAIN)                                                         \
-    O(STEP_ADAM,        d->server.step = RN_STEP_ADAM; d->server.gamma = rn_constant(0.02))                     \
-    O(STEP_ADAM_UNIT,   d->server.step = RN_STEP_ADAM_NORMALISED; d->server.gamma = rn_constant(0.02))          \
-    O(STEP_ADAM_BETAS,  d->server.step = RN_STEP_ADAM; d->server.gamma = rn_constant(0.02);                     \
+    O(STEP_PLAIN,       d->server.update = RN_UPDATE_PLAIN)                                                         \
+    O(STEP_ADAM,        d->server.update = RN_UPDATE_ADAM; d->server.gamma = rn_schedule_constant(0.02))                     \
+    O(STEP_ADAM_UNIT,   d->server.update = RN_UPDATE_ADAM_NORMALISED; d->server.gamma = rn_schedule_constant(0.02))          \
+    O(STEP_ADAM_BETAS,  d->server.update = RN_UPDATE_ADAM; d->server.gamma = rn_schedule_constant(0.02);                     \
                         d->server.beta1 = 0.5; d->server.beta2 = 0.8; d->server.epsilon = 0.1)                  \
     O(RADIUS,           d->server.radius = 2)                                                                   \
     O(RULE_CWTM,        d->server.agg.rule = AGG_CWTM)                                                          \
@@ -69,21 +69,21 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
     O(PRE_CLIP,         d->server.agg.pre[0] = AGG_PRE_CLIP; d->server.agg.clip = 0.5)                          \
     O(PRE_BUCKETS,      d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.rng = bucket_rng;               \
                         d->server.agg.rule = AGG_CWMED; d->server.agg.f = 1)                                    \
-    O(LIE_FLIP,         d->liars = 2)                                                                           \
-    O(LIE_FLIP_STRONG,  d->liars = 2; d->lie.attack.strength = 10)                                              \
-    O(LIE_IPM,          d->liars = 2; d->lie.attack.kind = AGG_ATTACK_IPM)                                      \
-    O(LIE_ALIE,         d->liars = 2; d->lie.attack.kind = AGG_ATTACK_ALIE)                                     \
-    O(LIE_MIMIC,        d->liars = 2; d->lie.attack.kind = AGG_ATTACK_MIMIC; d->lie.attack.target = 1)          \
-    O(LIE_ZEROS,        d->liars = 1; d->lie.attack.kind = AGG_ATTACK_ZERO)                                     \
-    O(LIE_NOISE,        d->liars = 2; d->lie.attack.kind = AGG_ATTACK_NOISE; d->lie.attack.rng = noise_rng)     \
-    O(LIE_GAUSS,        d->liars = 2; d->lie.attack.kind = AGG_ATTACK_GAUSSIAN; d->lie.attack.rng = noise_rng)  \
-    O(LIE_NANS,         d->liars = 2; d->lie.attack.kind = AGG_ATTACK_NAN)                                      \
-    O(LIE_INFS,         d->liars = 2; d->lie.attack.kind = AGG_ATTACK_INF)                                      \
-    O(LIE_ACTIONS,      d->liars = 2; d->lie.kind = RN_LIE_ACTION)                                              \
-    O(LIE_REWARDS,      d->liars = 2; d->lie.kind = RN_LIE_REWARD)                                              \
-    O(LIE_SILENCE,      d->liars = 2; d->lie.kind = RN_LIE_SILENT)                                              \
-    O(LIE_EACH,         d->each = each_lies)                                                                    \
-    O(TOO_MANY_SILENT,  d->liars = 3; d->lie.kind = RN_LIE_SILENT)                                              \
+    O(ATTACK_FLIP,         d->adversaries = 2)                                                                           \
+    O(ATTACK_FLIP_STRONG,  d->adversaries = 2; d->attack.vector.strength = 10)                                              \
+    O(ATTACK_IPM,          d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_IPM)                                      \
+    O(ATTACK_ALIE,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_ALIE)                                     \
+    O(ATTACK_MIMIC,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_MIMIC; d->attack.vector.target = 1)          \
+    O(ATTACK_ZEROS,        d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_ZERO)                                     \
+    O(ATTACK_NOISE,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_NOISE; d->attack.vector.rng = noise_rng)     \
+    O(ATTACK_GAUSS,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_GAUSSIAN; d->attack.vector.rng = noise_rng)  \
+    O(ATTACK_NANS,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_NAN)                                      \
+    O(ATTACK_INFS,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_INF)                                      \
+    O(ATTACK_ACTIONS,      d->adversaries = 2; d->attack.kind = RN_ATTACK_RANDOM_ACTION)                                              \
+    O(ATTACK_REWARDS,      d->adversaries = 2; d->attack.kind = RN_ATTACK_REWARD_FLIP)                                              \
+    O(ATTACK_SILENCE,      d->adversaries = 2; d->attack.kind = RN_ATTACK_SILENCE)                                              \
+    O(ATTACK_EACH,         d->attacks = each_attacks)                                                                    \
+    O(TOO_MANY_SILENT,  d->adversaries = 3; d->attack.kind = RN_ATTACK_SILENCE)                                              \
     O(OWN_RNGS,         )                                                                                       \
     O(MADE_ENVS,        )
 #define OPTION_X(id, ...) OPT_##id,
@@ -105,7 +105,7 @@ typedef struct setup { /* all that a desc points to */
     model     p;
     walk      walks[N];
     rn_env    envs[N];
-    rn_lie    each[N];
+    rn_attack    each[N];
     rn_random randoms[N];
     agg_rng   rngs[N];
     rng       noise, bucket;
@@ -119,7 +119,7 @@ static void setup_make(setup *s, int option) {
     rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 0, option == OPT_RELU_NET ? RN_RELU : RN_TANH);
     rng r = rng_make(55);
     agg_rng noise_rng, bucket_rng;
-    const rn_lie *each_lies = s->each;
+    const rn_attack *each_attacks = s->each;
     const rn_real *start_point = s->start;
     memset(s, 0, sizeof *s);
     s->m = mdp_random(60);
@@ -135,12 +135,12 @@ static void setup_make(setup *s, int option) {
     }
     for (uint32_t i = 0; i < N; i++) {
         s->envs[i] = walk_env(&s->walks[i], &s->m, s->p.table);
-        s->randoms[i] = rn_random_make(99, i + 3);
+        s->randoms[i] = rn_make_random(99, i + 3);
         s->rngs[i] = rn_random_rng(&s->randoms[i]);
-        s->each[i].kind = RN_LIE_NONE;
+        s->each[i].kind = RN_ATTACK_NONE;
     }
-    s->each[1].kind = RN_LIE_ACTION;
-    s->each[4].kind = RN_LIE_VECTOR;
+    s->each[1].kind = RN_ATTACK_RANDOM_ACTION;
+    s->each[4].kind = RN_ATTACK_VECTOR;
     d->agents = N;
     d->envs = s->envs;
     d->policy = s->p.policy;
@@ -149,8 +149,8 @@ static void setup_make(setup *s, int option) {
     d->method.discount = 0.95;
     d->server.agg.f = 2;
     d->server.theta = s->theta;
-    d->server.eta = rn_constant(0.4);
-    d->server.gamma = rn_constant(0.2);
+    d->server.eta = rn_schedule_constant(0.4);
+    d->server.gamma = rn_schedule_constant(0.2);
     if (option == OPT_OWN_RNGS) d->rngs = s->rngs;
     if (option == OPT_MADE_ENVS) { d->envs = NULL; d->make_env = setup_env; d->make_env_self = s; }
     #define OPTION_X(id, ...) case OPT_##id: __VA_ARGS__; break;
@@ -167,19 +167,19 @@ typedef struct plain_agent {
     rn_env     env;
     wide       d[DIM], before[DIM];
     int        has_d, random_action, flip_reward;
-    size_t     round, episodes, steps, past_n;
+    size_t     round, trajectories, steps, past_n;
     double     mean_return, mean_length;
     plain_data past[MEMORY];
     wide       coef[X];
 } plain_agent;
-typedef struct plain_episode { size_t T; rn_real obs[(H + 1) * FEATURES], act[H]; double reward[H]; } plain_episode;
+typedef struct plain_trajectory { size_t T; rn_real obs[(H + 1) * FEATURES], act[H]; double reward[H]; } plain_trajectory;
 
 static const rn_method *plain_method; /* with defaults filled in */
 static const model     *plain_model;
 
-static void plain_play(plain_agent *a, const wide *theta, plain_episode *e) {
+static void plain_play(plain_agent *a, const wide *theta, plain_trajectory *e) {
     const size_t obs_dim = plain_model->policy.obs_dim;
-    rn_result result = RN_RUNNING;
+    rn_step_result result = RN_RUNNING;
     hyper th[DIM], x[FEATURES];
     for (size_t i = 0; i < plain_model->policy.dim; i++) th[i] = hy(theta[i]);
     a->env.reset(a->env.self, &a->rng, e->obs);
@@ -187,13 +187,13 @@ static void plain_play(plain_agent *a, const wide *theta, plain_episode *e) {
         const rn_real *now = e->obs + e->T * obs_dim;
         rn_real zero = 0;
         hy_obs(now, obs_dim, x);
-        if (a->random_action) e->act[e->T] = (rn_real)rn_below(&a->rng, ACTIONS);
-        else e->act[e->T] = (wide)rn_uniform(&a->rng) < expl(model_log_pi(plain_model, th, x, &zero).v) ? 0 : 1;
+        if (a->random_action) e->act[e->T] = (rn_real)rn_draw_below(&a->rng, ACTIONS);
+        else e->act[e->T] = (wide)rn_draw_uniform(&a->rng) < expl(model_log_pi(plain_model, th, x, &zero).v) ? 0 : 1;
         result = a->env.step(a->env.self, &e->act[e->T], &a->rng, e->obs + (e->T + 1) * obs_dim, &e->reward[e->T]);
         if (a->flip_reward) e->reward[e->T] = -e->reward[e->T];
         a->steps++;
     }
-    a->episodes++;
+    a->trajectories++;
 }
 static void plain_features(size_t t, const rn_real *obs, wide *x) {
     const size_t n = plain_model->policy.obs_dim;
@@ -226,7 +226,7 @@ static void plain_regression(plain_agent *a) {
         }
     for (size_t i = 0; i < n; i++) a->coef[i] = A[i][n] / A[i][i];
 }
-static void plain_weights(plain_agent *a, const plain_episode *e, wide *w) {
+static void plain_weights(plain_agent *a, const plain_trajectory *e, wide *w) {
     const size_t first = a->past_n;
     const int whole = plain_method->estimator == RN_REINFORCE;
     for (size_t t = 0; t < e->T; t++) {
@@ -284,7 +284,7 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     }
     a->mean_return = a->mean_length = 0;
     for (size_t k = 0; k < m; k++) {
-        plain_episode e;
+        plain_trajectory e;
         plain_play(a, theta, &e);
         plain_weights(a, &e, w);
         model_gradient(plain_model, theta, e.T, e.obs, e.act, w, part);
@@ -293,9 +293,9 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         a->mean_length += (double)e.T / (double)m;
     }
     for (size_t k = 0; k < m && moved && eta < 1 && !plain_method->no_hessian; k++) {
-        const wide q = (wide)rn_uniform(&a->rng);
+        const wide q = (wide)rn_draw_uniform(&a->rng);
         wide hat[DIM];
-        plain_episode e;
+        plain_trajectory e;
         for (size_t i = 0; i < dim; i++) hat[i] = q * theta[i] + (1 - q) * a->before[i];
         plain_play(a, hat, &e);
         plain_weights(a, &e, w);
@@ -316,12 +316,12 @@ typedef struct plain_server { wide theta[DIM], m[DIM], v[DIM]; size_t t, steps; 
 static wide plain_schedule(const rn_schedule *s, size_t t) {
     const size_t many = s->rounds ? s->rounds : 1;
     switch (s->kind) {
-    case RN_CONSTANT: return (wide)s->value;
-    case RN_LINEAR:   return t > many ? (wide)s->end
+    case RN_SCHEDULE_CONSTANT: return (wide)s->value;
+    case RN_SCHEDULE_LINEAR:   return t > many ? (wide)s->end
                            : (wide)s->value + ((wide)s->end - (wide)s->value) * (wide)(t - 1) / (wide)many;
-    case RN_STEPS:    return (wide)s->value * powl((wide)s->factor, (wide)((t - 1) / many));
-    case RN_INVERSE:  return (wide)s->value / ((wide)(t / many) + (wide)s->shift);
-    case RN_CALLBACK: return (wide)s->at(s->self, t);
+    case RN_SCHEDULE_STAIRCASE:    return (wide)s->value * powl((wide)s->factor, (wide)((t - 1) / many));
+    case RN_SCHEDULE_INVERSE:  return (wide)s->value / ((wide)(t / many) + (wide)s->shift);
+    case RN_SCHEDULE_CALLBACK: return (wide)s->at(s->self, t);
     }
     return 0;
 }
@@ -334,8 +334,8 @@ static void plain_step(plain_server *s, const rn_server_desc *d, const rn_real *
     norm = plain_norm(x, dim);
     s->steps++;
     for (size_t i = 0; i < dim; i++) {
-        if (d->step == RN_STEP_NORMALISED || d->step == RN_STEP_ADAM_NORMALISED) x[i] = norm > 0 ? x[i] / norm : 0;
-        if (d->step == RN_STEP_ADAM || d->step == RN_STEP_ADAM_NORMALISED) {
+        if (d->update == RN_UPDATE_NORMALISED || d->update == RN_UPDATE_ADAM_NORMALISED) x[i] = norm > 0 ? x[i] / norm : 0;
+        if (d->update == RN_UPDATE_ADAM || d->update == RN_UPDATE_ADAM_NORMALISED) {
             s->m[i] = beta1 * s->m[i] + (1 - beta1) * x[i];
             s->v[i] = beta2 * s->v[i] + (1 - beta2) * x[i] * x[i];
             x[i] = s->m[i] / (1 - powl(beta1, (wide)s->steps)) /
@@ -353,7 +353,7 @@ typedef struct plain_run {
     rn_method    method;
     plain_server server;
     plain_agent  agents[N];
-    rn_lie       lies[N];
+    rn_attack       attacks[N];
 } plain_run;
 
 static void plain_open(plain_run *p, setup *s) {
@@ -368,14 +368,14 @@ static void plain_open(plain_run *p, setup *s) {
     for (size_t i = 0; i < s->p.policy.dim; i++) p->server.theta[i] = (wide)s->theta[i];
     for (size_t i = 0; i < d->agents; i++) {
         plain_agent *a = &p->agents[i];
-        p->lies[i].kind = RN_LIE_NONE;
-        if (d->each) p->lies[i] = d->each[i];
-        else if (i + d->liars >= d->agents) p->lies[i] = d->lie;
-        a->random = d->rngs ? s->randoms[i] : rn_random_make(d->seed, (uint32_t)i);
+        p->attacks[i].kind = RN_ATTACK_NONE;
+        if (d->attacks) p->attacks[i] = d->attacks[i];
+        else if (i + d->adversaries >= d->agents) p->attacks[i] = d->attack;
+        a->random = d->rngs ? s->randoms[i] : rn_make_random(d->seed, (uint32_t)i);
         a->rng = rn_random_rng(&a->random);
         a->env = walk_env(&a->walk, &s->m, s->p.table);
-        a->random_action = p->lies[i].kind == RN_LIE_ACTION;
-        a->flip_reward = p->lies[i].kind == RN_LIE_REWARD;
+        a->random_action = p->attacks[i].kind == RN_ATTACK_RANDOM_ACTION;
+        a->flip_reward = p->attacks[i].kind == RN_ATTACK_REWARD_FLIP;
     }
 }
 static agg_status plain_trainer_round(plain_run *p) {
@@ -383,24 +383,24 @@ static agg_status plain_trainer_round(plain_run *p) {
     const size_t n = d->agents, dim = p->s->p.policy.dim;
     rn_real data[N][DIM], sent[N][DIM], out[DIM];
     const rn_real *row[N], *honest[N];
-    size_t honest_n = 0, liars = 0;
+    size_t honest_n = 0, adversaries = 0;
     agg_status status;
     plain_method = &p->method;
     plain_model = &p->s->p;
     for (size_t i = 0; i < n; i++) {
         row[i] = NULL;
-        liars += p->lies[i].kind != RN_LIE_NONE;
-        if (p->lies[i].kind == RN_LIE_SILENT) continue;
+        adversaries += p->attacks[i].kind != RN_ATTACK_NONE;
+        if (p->attacks[i].kind == RN_ATTACK_SILENCE) continue;
         plain_round(&p->agents[i], p->server.theta, plain_schedule(&d->server.eta, p->server.t));
         for (size_t k = 0; k < dim; k++) data[i][k] = (rn_real)p->agents[i].d[k];
         row[i] = data[i];
-        if (p->lies[i].kind == RN_LIE_NONE) honest[honest_n++] = data[i];
+        if (p->attacks[i].kind == RN_ATTACK_NONE) honest[honest_n++] = data[i];
     }
     for (size_t i = 0; i < n; i++) {
-        agg_attack_desc a = p->lies[i].attack;
-        if (p->lies[i].kind != RN_LIE_VECTOR) continue;
+        agg_attack_desc a = p->attacks[i].vector;
+        if (p->attacks[i].kind != RN_ATTACK_VECTOR) continue;
         a.n = n;
-        a.f = liars;
+        a.f = adversaries;
         if (agg_attack(&a, honest, honest_n, dim, data[i], sent[i]) != AGG_OK) abort();
         row[i] = sent[i];
     }
@@ -434,7 +434,7 @@ TEST every_round_is_algorithm_1(int option) {
     ASSERT_EQ(RN_OK, rn_trainer_create(&trainer, &theirs.d));
     for (size_t t = 1; t <= ROUNDS; t++) {
         const agg_status want = plain_trainer_round(&plain);
-        const rn_status got = rn_trainer_round(trainer);
+        const rn_status got = rn_trainer_run_round(trainer);
         const rn_progress *p = rn_trainer_progress(trainer);
         const size_t dim = theirs.p.policy.dim;
         uint64_t steps = 0;
@@ -443,16 +443,16 @@ TEST every_round_is_algorithm_1(int option) {
         ASSERT_EQ(want, p->aggregate);
         ASSERT_EQ(got, p->status);
         ASSERT_EQ(t, p->round);
-        ASSERT_EQ(t, rn_trainer_rounds(trainer));
+        ASSERT_EQ(t, rn_trainer_rounds_done(trainer));
         ASSERT_EQ(p->theta, rn_trainer_theta(trainer));
         ASSERT(fabs(p->gamma - (double)plain_schedule(&mine.d.server.gamma, t)) < 1e-15);
         ASSERT(fabs(p->eta - (double)plain_schedule(&mine.d.server.eta, t)) < 1e-15);
         for (size_t i = 0; i < mine.d.agents; i++) {
             const plain_agent *a = &plain.agents[i];
             const rn_agent *b = rn_trainer_agent(trainer, i);
-            const rn_agent_stats s = rn_agent_get_stats(b);
+            const rn_stats s = rn_agent_stats(b);
             ASSERT_EQ((uint64_t)a->round, s.rounds);
-            ASSERT_EQ((uint64_t)a->episodes, s.episodes);
+            ASSERT_EQ((uint64_t)a->trajectories, s.trajectories);
             ASSERT_EQ((uint64_t)a->steps, s.steps);
             ASSERT_EQ(a->walk.state, theirs.walks[i].state);
             ASSERT_EQ(a->walk.resets, theirs.walks[i].resets);
@@ -473,14 +473,14 @@ TEST every_round_is_algorithm_1(int option) {
     if (!(worst_d < tol))     FAILm(WHY("%s: d misses by %g", option_names[option], worst_d));
     PASS();
 }
-TEST progress_tells_who_lied(void) {
+TEST progress_tells_who_attacked(void) {
     static setup s;
     rn_trainer *t;
     const rn_progress *p;
     double total = 0;
-    setup_make(&s, OPT_LIE_FLIP_STRONG);
+    setup_make(&s, OPT_ATTACK_FLIP_STRONG);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     p = rn_trainer_progress(t);
     ASSERT_EQ((size_t)N, p->n);
     ASSERT_EQ(s.p.policy.dim, p->dim);
@@ -493,11 +493,11 @@ TEST progress_tells_who_lied(void) {
     ASSERT_EQ((size_t)0, p->dropped);
     ASSERT_EQ((uint64_t)5, p->trajectories); /* 1 in the first round, then 2 */
     rn_trainer_destroy(t);
-    setup_make(&s, OPT_LIE_SILENCE);
+    setup_make(&s, OPT_ATTACK_SILENCE);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    ASSERT_EQ(RN_OK, rn_trainer_round(t));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ((size_t)2, rn_trainer_progress(t)->dropped);
-    ASSERT_EQ((uint64_t)0, rn_agent_get_stats(rn_trainer_agent(t, 6)).steps);
+    ASSERT_EQ((uint64_t)0, rn_agent_stats(rn_trainer_agent(t, 6)).steps);
     rn_trainer_destroy(t);
     PASS();
 }
@@ -532,21 +532,21 @@ TEST missing_manyare_no_problem(void) {
         for (size_t i = 0; i < s.p.policy.dim; i++) theta[i] = (wide)(real[i] = (rn_real)(0.5 * rng_normal(&r)));
         if (t % 3 == 1) continue; /* away */
         plain_round(&a, theta, (wide)eta);
-        ASSERT_EQ(RN_OK, rn_agent_round(agent, real, eta));
+        ASSERT_EQ(RN_OK, rn_agent_run_round(agent, real, eta));
         ASSERT(compare(rn_agent_direction(agent), a.d, s.p.policy.dim) < 10 * TOL);
     }
     free(block);
     PASS();
 }
-/* theta stays: no second episode; and then it is played again */
-TEST standing_still_saves_the_second_episode(void) {
+/* theta stays: no second trajectory; and then it is played again */
+TEST standing_still_saves_the_second_trajectory(void) {
     static setup s;
     rn_trainer *t;
     setup_make(&s, OPT_PAPER);
-    s.d.server.gamma = rn_steps(0.1, 0, 3); /* 0.1 for three rounds, then 0 */
+    s.d.server.gamma = rn_schedule_staircase(0.1, 0, 3); /* 0.1 for three rounds, then 0 */
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     for (uint64_t k = 1; k <= 6; k++) {
-        ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         ASSERT_EQ(k <= 4 ? 2 * k - 1 : k + 3, rn_trainer_progress(t)->trajectories);
     }
     rn_trainer_destroy(t);
@@ -561,7 +561,7 @@ TEST options_matter(int option) {
     for (int k = 0; k < 2; k++) {
         setup_make(&s, k ? option : OPT_PAPER);
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-        for (int i = 0; i < ROUNDS; i++) (void)rn_trainer_round(t);
+        for (int i = 0; i < ROUNDS; i++) (void)rn_trainer_run_round(t);
         if (k) ASSERT_EQ(option == OPT_PAPER || option == OPT_MADE_ENVS, same_bits(paper, rn_trainer_theta(t), 6));
         else   memcpy(paper, rn_trainer_theta(t), 6 * sizeof *paper);
         rn_trainer_destroy(t);
@@ -583,8 +583,8 @@ static int outcome_same(outcome *a, outcome *b) { /* frees b */
     free(b->bytes);
     return same;
 }
-static const int some_options[] = { OPT_PAPER, OPT_BATCH, OPT_BASE_RIDGE_ALL, OPT_STEP_ADAM, OPT_LIE_EACH,
-    OPT_LIE_SILENCE, OPT_BASE_TIME, OPT_CLIP, OPT_TABLE_POLICY };
+static const int some_options[] = { OPT_PAPER, OPT_BATCH, OPT_BASE_RIDGE_ALL, OPT_STEP_ADAM, OPT_ATTACK_EACH,
+    OPT_ATTACK_SILENCE, OPT_BASE_TIME, OPT_CLIP, OPT_TABLE_POLICY };
 enum { SOME = sizeof some_options / sizeof *some_options };
 
 static outcome undisturbed(int option, size_t many) {
@@ -593,7 +593,7 @@ static outcome undisturbed(int option, size_t many) {
     outcome o;
     setup_make(&s, option);
     if (rn_trainer_create(&t, &s.d) != RN_OK) abort();
-    for (size_t i = 0; i < many; i++) if (rn_trainer_round(t) != RN_OK) abort();
+    for (size_t i = 0; i < many; i++) if (rn_trainer_run_round(t) != RN_OK) abort();
     o = outcome_of(t);
     rn_trainer_destroy(t);
     return o;
@@ -608,13 +608,13 @@ TEST budgets_change_no_bit(int option) {
         uint64_t total = 0;
         setup_make(&s, option);
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-        while (rn_trainer_rounds(t) < ROUNDS) {
+        while (rn_trainer_rounds_done(t) < ROUNDS) {
             size_t used = 99;
-            const size_t before = rn_trainer_rounds(t);
+            const size_t before = rn_trainer_rounds_done(t);
             const rn_status status = rn_trainer_tick(t, budgets[b], &used);
             ASSERT(status == RN_OK || status == RN_MORE);
             ASSERT(used <= budgets[b]);
-            ASSERT_EQ(status == RN_OK, rn_trainer_rounds(t) == before + 1);
+            ASSERT_EQ(status == RN_OK, rn_trainer_rounds_done(t) == before + 1);
             if (status == RN_MORE) ASSERT_EQ(budgets[b], used);
             total += used;
         }
@@ -636,7 +636,7 @@ TEST budget_of_nothing_does_nothing(void) {
         ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 0, &used));
         ASSERT_EQ((size_t)0, used);
     }
-    ASSERT_EQ((size_t)0, rn_trainer_rounds(t));
+    ASSERT_EQ((size_t)0, rn_trainer_rounds_done(t));
     ASSERT_EQ(RN_OK, rn_trainer_tick(t, (size_t)-1, NULL));
     rn_trainer_destroy(t);
     PASS();
@@ -698,7 +698,7 @@ TEST threads_change_no_bit(int option) {
                 s.d.jobs.run = pool_run;
                 s.d.jobs.self = &p;
                 ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-                while (rn_trainer_rounds(t) < ROUNDS) (void)rn_trainer_tick(t, small ? 50 : (size_t)-1, NULL);
+                while (rn_trainer_rounds_done(t) < ROUNDS) (void)rn_trainer_tick(t, small ? 50 : (size_t)-1, NULL);
                 got = outcome_of(t);
                 rn_trainer_destroy(t);
                 pthread_mutex_destroy(&p.lock);
@@ -727,8 +727,8 @@ TEST parts_apart_make_the_same_bits(int option) {
         d.method = parts.d.method;
         d.seed = parts.d.seed;
         d.stream = (uint32_t)i;
-        d.random_action = parts.d.liars > 0 && parts.d.lie.kind == RN_LIE_ACTION && i + parts.d.liars >= N;
-        d.flip_reward = parts.d.liars > 0 && parts.d.lie.kind == RN_LIE_REWARD && i + parts.d.liars >= N;
+        d.random_action = parts.d.adversaries > 0 && parts.d.attack.kind == RN_ATTACK_RANDOM_ACTION && i + parts.d.adversaries >= N;
+        d.flip_reward = parts.d.adversaries > 0 && parts.d.attack.kind == RN_ATTACK_REWARD_FLIP && i + parts.d.adversaries >= N;
         size = rn_agent_size(&d);
         blocks[i] = need(malloc(size + i));
         ASSERT_EQ(RN_OK, rn_agent_init(&agents[i], &d, (unsigned char *)blocks[i] + i, size));
@@ -744,10 +744,10 @@ TEST parts_apart_make_the_same_bits(int option) {
         size_t playing = N;
         rn_status s[N];
         rn_progress p;
-        ASSERT_EQ((size_t)round, rn_server_round(server));
+        ASSERT_EQ((size_t)round, rn_server_current_round(server));
         for (size_t i = 0; i < N; i++) {
-            ASSERT_EQ(RN_OK, rn_agent_begin(agents[i], rn_server_theta(server), rn_server_eta(server)));
-            ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin(agents[i], rn_server_theta(server), rn_server_eta(server)));
+            ASSERT_EQ(RN_OK, rn_agent_begin_round(agents[i], rn_server_theta(server), rn_server_eta(server)));
+            ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_round(agents[i], rn_server_theta(server), rn_server_eta(server)));
             s[i] = RN_MORE;
         }
         while (playing)
@@ -760,8 +760,8 @@ TEST parts_apart_make_the_same_bits(int option) {
             }
         for (size_t i = 0; i < N; i++) row[i] = rn_agent_direction(agents[i]);
         ASSERT_EQ(RN_ERR_ORDER, rn_agent_tick(agents[0], 1, NULL));
-        ASSERT_EQ(RN_OK, rn_server_step(server, row, &p));
-        ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        ASSERT_EQ(RN_OK, rn_server_update(server, row, &p));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         ASSERT(same_bits(rn_server_theta(server), rn_trainer_theta(t), sd.dim));
         ASSERT(same_bits(rn_server_direction(server), rn_server_direction(rn_trainer_server(t)), sd.dim));
         ASSERT(p.norm <= rn_trainer_progress(t)->norm && p.norm >= rn_trainer_progress(t)->norm);
@@ -792,7 +792,7 @@ TEST any_block_will_do(void) {
         s.d.envs = NULL; /* arrays of the desc are copied */
         memset(s.envs, 0xff, sizeof s.envs);
         memset(s.theta, 0xff, sizeof s.theta);
-        for (int i = 0; i < ROUNDS; i++) ASSERT_EQ(RN_OK, rn_trainer_round(t));
+        for (int i = 0; i < ROUNDS; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         got = outcome_of(t);
         for (size_t i = 0; i < CANARY_LEN; i++) ASSERT(block[size + i] == CANARY && *(block - 1 - i) == CANARY);
         ASSERT(outcome_same(&want, &got));
@@ -810,7 +810,7 @@ TEST evaluation_disturbs_nothing(int option) {
     setup_make(&s, option);
     env = walk_env(&other, &s.m, s.p.table);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    while (rn_trainer_rounds(t) < ROUNDS) { /* in the middle of rounds too */
+    while (rn_trainer_rounds_done(t) < ROUNDS) { /* in the middle of rounds too */
         double score = (double)NAN, again = 0;
         ASSERT_EQ(RN_OK, rn_trainer_evaluate(t, &env, 3, &score));
         ASSERT_EQ(RN_OK, rn_trainer_evaluate(t, &env, 3, &again));
@@ -835,7 +835,7 @@ TEST progress_comes_once_a_round(void) {
     s.d.progress = count_progress;
     s.d.progress_self = &last;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-    while (rn_trainer_rounds(t) < 5) (void)rn_trainer_tick(t, 3, NULL);
+    while (rn_trainer_rounds_done(t) < 5) (void)rn_trainer_tick(t, 3, NULL);
     ASSERT_EQ((size_t)5, last);
     rn_trainer_destroy(t);
     PASS();
@@ -855,57 +855,57 @@ TEST seeds_differ(void) {
     ASSERT(!same_bits(theta[0], theta[1], s.p.policy.dim));
     PASS();
 }
-TEST lies_can_be_told_later(void) {
+TEST attacks_can_be_set_later(void) {
     static setup s;
     rn_trainer *a, *b;
-    rn_lie told;
+    rn_attack told;
     memset(&told, 0, sizeof told);
     setup_make(&s, OPT_PAPER);
     ASSERT_EQ(RN_OK, rn_trainer_create(&a, &s.d));
-    told.kind = RN_LIE_REWARD;
-    for (size_t i = 5; i < N; i++) ASSERT_EQ(RN_OK, rn_trainer_set_lie(a, i, &told));
-    ASSERT_EQ(RN_ERR_ARG, rn_trainer_set_lie(a, N, &told));
-    ASSERT_EQ(RN_ERR_ARG, rn_trainer_set_lie(NULL, 0, &told));
-    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_OK, rn_trainer_round(a));
+    told.kind = RN_ATTACK_REWARD_FLIP;
+    for (size_t i = 5; i < N; i++) ASSERT_EQ(RN_OK, rn_trainer_set_attack(a, i, &told));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_set_attack(a, N, &told));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_set_attack(NULL, 0, &told));
+    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(a));
     ASSERT_EQ(RN_MORE, rn_trainer_tick(a, 1, NULL));
-    ASSERT_EQ(RN_ERR_ORDER, rn_trainer_set_lie(a, 0, NULL));
-    ASSERT_EQ(RN_OK, rn_trainer_round(a));
-    told.kind = (rn_lie_kind)77;
-    ASSERT_EQ(RN_ERR_DESC, rn_trainer_set_lie(a, 0, &told));
+    ASSERT_EQ(RN_ERR_ORDER, rn_trainer_set_attack(a, 0, NULL));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(a));
+    told.kind = (rn_attack_kind)77;
+    ASSERT_EQ(RN_ERR_DESC, rn_trainer_set_attack(a, 0, &told));
     {
         static setup other;
-        setup_make(&other, OPT_LIE_REWARDS);
+        setup_make(&other, OPT_ATTACK_REWARDS);
         ASSERT_EQ(RN_OK, rn_trainer_create(&b, &other.d));
-        for (int i = 0; i < 5; i++) ASSERT_EQ(RN_OK, rn_trainer_round(b));
+        for (int i = 0; i < 5; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(b));
     }
     ASSERT(same_bits(rn_trainer_theta(a), rn_trainer_theta(b), s.p.policy.dim));
-    ASSERT_EQ(RN_OK, rn_trainer_set_lie(a, 6, NULL)); /* honest again */
-    ASSERT_EQ(RN_OK, rn_trainer_round(a));
-    ASSERT_EQ(RN_OK, rn_trainer_round(b));
+    ASSERT_EQ(RN_OK, rn_trainer_set_attack(a, 6, NULL)); /* honest again */
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(a));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(b));
     ASSERT(!same_bits(rn_agent_direction(rn_trainer_agent(a, 6)), rn_agent_direction(rn_trainer_agent(b, 6)),
                       s.p.policy.dim));
     rn_trainer_destroy(a);
     rn_trainer_destroy(b);
     PASS();
 }
-/* what a liar keeps for itself stays true: the agents' own d and the honest run are the same bits while theta is */
-TEST liars_keep_the_truth_for_themselves(void) {
+/* what an adversary keeps for itself stays true: the agents' own d and the honest run are the same bits while theta is */
+TEST adversaries_keep_their_true_vector(void) {
     static setup a, b;
-    rn_trainer *honest, *lying;
+    rn_trainer *honest, *attacked;
     setup_make(&a, OPT_PAPER);
-    setup_make(&b, OPT_LIE_FLIP);
-    a.d.server.gamma = b.d.server.gamma = rn_constant(0);
+    setup_make(&b, OPT_ATTACK_FLIP);
+    a.d.server.gamma = b.d.server.gamma = rn_schedule_constant(0);
     ASSERT_EQ(RN_OK, rn_trainer_create(&honest, &a.d));
-    ASSERT_EQ(RN_OK, rn_trainer_create(&lying, &b.d));
+    ASSERT_EQ(RN_OK, rn_trainer_create(&attacked, &b.d));
     for (int round = 0; round < 3; round++) {
-        ASSERT_EQ(RN_OK, rn_trainer_round(honest));
-        ASSERT_EQ(RN_OK, rn_trainer_round(lying));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(honest));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(attacked));
         for (size_t i = 0; i < N; i++)
             ASSERT(same_bits(rn_agent_direction(rn_trainer_agent(honest, i)),
-                             rn_agent_direction(rn_trainer_agent(lying, i)), a.p.policy.dim));
+                             rn_agent_direction(rn_trainer_agent(attacked, i)), a.p.policy.dim));
     }
     rn_trainer_destroy(honest);
-    rn_trainer_destroy(lying);
+    rn_trainer_destroy(attacked);
     PASS();
 }
 
@@ -914,10 +914,10 @@ typedef struct clock_task { int t, length; } clock_task; /* reward t at step t, 
 static void clock_reset(void *self, const agg_rng *r, rn_real *obs) {
     clock_task *c = (clock_task *)self;
     c->t = 0;
-    if (c->length < 0) c->length = -1 - (int)rn_below(r, 9); /* -1 .. -9: that many */
+    if (c->length < 0) c->length = -1 - (int)rn_draw_below(r, 9); /* -1 .. -9: that many */
     obs[0] = 0;
 }
-static rn_result clock_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result clock_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     clock_task *c = (clock_task *)self;
     (void)r; (void)act;
     *reward = c->t++;
@@ -928,8 +928,8 @@ TEST evaluation_by_hand_numbers(void) {
     clock_task c = { 0, 7 };
     model p;
     rn_env e;
-    rn_eval_desc d;
-    rn_eval out, other;
+    rn_evaluation_desc d;
+    rn_evaluation out, other;
     unsigned char scratch[4096];
     rn_real theta[2] = { 0, 1 };
     memset(&e, 0, sizeof e);
@@ -940,8 +940,8 @@ TEST evaluation_by_hand_numbers(void) {
     e.obs_dim = e.act_dim = 1;
     e.actions = 2;
     (void)model_table(&p, 1, 2);
-    ASSERT(rn_evaluate_size(&e, &p.policy) > 0 && rn_evaluate_size(&e, &p.policy) <= sizeof scratch);
-    d.episodes = 4;
+    ASSERT(rn_evaluate_scratch_size(&e, &p.policy) > 0 && rn_evaluate_scratch_size(&e, &p.policy) <= sizeof scratch);
+    d.trajectories = 4;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
     ASSERT(out.mean >= 21 && out.mean <= 21 && out.low >= 21 && out.high <= 21 && out.length >= 7 && out.length <= 7);
     d.horizon = 3;
@@ -949,7 +949,7 @@ TEST evaluation_by_hand_numbers(void) {
     ASSERT(out.mean >= 3 && out.mean <= 3 && out.length >= 3 && out.length <= 3);
     c.length = -1;
     d.horizon = 0;
-    d.episodes = 200;
+    d.trajectories = 200;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
     ASSERT(out.low >= 0 && out.low <= 0 && out.high >= 36 && out.high <= 36 && out.length > 1 && out.length < 9);
     c.length = -1;
@@ -963,7 +963,7 @@ TEST evaluation_by_hand_numbers(void) {
     ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, &e, &p.policy, theta, scratch, sizeof scratch, &other));
     e.actions = 3;
     ASSERT_EQ(RN_ERR_DESC, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &other));
-    ASSERT_EQ((size_t)0, rn_evaluate_size(&e, &p.policy));
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p.policy));
     PASS();
 }
 /* sampled and greedy means against the exact values of dynamic programming, within 5 standard deviations */
@@ -972,8 +972,8 @@ TEST evaluation_meets_the_exact_value(int sampled) {
     model p;
     walk w;
     const rn_env e = walk_env(&w, &m, 1);
-    rn_eval_desc d;
-    rn_eval out;
+    rn_evaluation_desc d;
+    rn_evaluation out;
     unsigned char scratch[4096];
     rn_real theta[STATES * ACTIONS];
     hyper th[STATES * ACTIONS];
@@ -984,11 +984,11 @@ TEST evaluation_meets_the_exact_value(int sampled) {
     for (size_t i = 0; i < STATES * ACTIONS; i++) th[i] = hy((sampled ? 1.0L : 1e6L) * (wide)theta[i]);
     exact = (double)mdp_value(&m, &p, th, 20, 1).v;
     memset(&d, 0, sizeof d);
-    d.episodes = rounds(40000);
+    d.trajectories = rounds(40000);
     d.horizon = 20;
     d.sampled = sampled;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
-    ASSERT(fabs(out.mean - exact) < 5 * (out.high - out.low) / 2 / sqrt((double)d.episodes)); /* range/2 >= deviation */
+    ASSERT(fabs(out.mean - exact) < 5 * (out.high - out.low) / 2 / sqrt((double)d.trajectories)); /* range/2 >= deviation */
     PASS();
 }
 
@@ -997,9 +997,9 @@ SUITE(equality) {
         RUN_TESTp(every_round_is_algorithm_1, option);
         RUN_TESTp(options_matter, option);
     }
-    RUN_TEST(progress_tells_who_lied);
+    RUN_TEST(progress_tells_who_attacked);
     RUN_TEST(missing_manyare_no_problem);
-    RUN_TEST(standing_still_saves_the_second_episode);
+    RUN_TEST(standing_still_saves_the_second_trajectory);
 }
 SUITE(same_bits_always) {
     for (int i = 0; i < SOME; i++) {
@@ -1010,14 +1010,14 @@ SUITE(same_bits_always) {
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_PAPER);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_BASE_RIDGE_ALL);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_STEP_ADAM);
-    RUN_TESTp(parts_apart_make_the_same_bits, OPT_LIE_ACTIONS);
-    RUN_TESTp(parts_apart_make_the_same_bits, OPT_LIE_REWARDS);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_ATTACK_ACTIONS);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_ATTACK_REWARDS);
     RUN_TEST(budget_of_nothing_does_nothing);
     RUN_TEST(any_block_will_do);
     RUN_TEST(progress_comes_once_a_round);
     RUN_TEST(seeds_differ);
-    RUN_TEST(lies_can_be_told_later);
-    RUN_TEST(liars_keep_the_truth_for_themselves);
+    RUN_TEST(attacks_can_be_set_later);
+    RUN_TEST(adversaries_keep_their_true_vector);
 }
 SUITE(evaluation) {
     RUN_TEST(evaluation_by_hand_numbers);

@@ -55,7 +55,7 @@ typedef struct model {
 static inline model *model_net(model *m, const rn_net_desc *d) {
     memset(m, 0, sizeof *m);
     m->net = *d;
-    m->policy = rn_net_policy(&m->built, d);
+    m->policy = rn_make_net_policy(&m->built, d);
     return m;
 }
 static inline model *model_table(model *m, size_t states, size_t actions) {
@@ -63,7 +63,7 @@ static inline model *model_table(model *m, size_t states, size_t actions) {
     m->table = 1;
     m->states = states;
     m->actions = actions;
-    m->policy = rn_table_policy(&m->built_table, states, actions);
+    m->policy = rn_make_table_policy(&m->built_table, states, actions);
     return m;
 }
 static inline hyper model_phi(const rn_net_desc *d, hyper x) {
@@ -153,7 +153,7 @@ static inline wide model_step(const model *m, const wide *theta, const wide *u, 
     free(th);
     return f.b;
 }
-/* B u of a whole episode by its definition: all pairs (s, t) */
+/* B u of a whole trajectory by its definition: all pairs (s, t) */
 static inline void model_bu(const model *m, const wide *theta, const wide *u, size_t T, const rn_real *obs,
                             const rn_real *act, const wide *w, int causal, wide *bu) {
     const size_t dim = m->policy.dim;
@@ -279,13 +279,13 @@ static inline size_t pick(const double *p, size_t n, double u) { /* the first wi
 }
 static inline void walk_reset(void *self, const agg_rng *r, rn_real *obs) {
     walk *w = (walk *)self;
-    w->state = (uint32_t)pick(w->m->start, STATES, rn_uniform(r));
+    w->state = (uint32_t)pick(w->m->start, STATES, rn_draw_uniform(r));
     w->resets++;
     mdp_observe(w->m, w->table, w->state, obs);
 }
-static inline rn_result walk_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static inline rn_step_result walk_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     walk *w = (walk *)self;
-    const size_t s = w->state, a = (size_t)act[0], next = pick(w->m->move[s][a], STATES, rn_uniform(r));
+    const size_t s = w->state, a = (size_t)act[0], next = pick(w->m->move[s][a], STATES, rn_draw_uniform(r));
     *reward = w->m->reward[s][a][next];
     w->state = (uint32_t)next;
     mdp_observe(w->m, w->table, next, obs);

@@ -62,7 +62,7 @@ CARTPOLE_FN void cartpole_observe(const cartpole *p, rn_real *obs) {
     obs[3] = (rn_real)p->spin;
 }
 /* one Euler step of 0.02 s with a push of 10 N to the left (0) or right (1) */
-CARTPOLE_FN rn_result cartpole_move(cartpole *p, int right) {
+CARTPOLE_FN rn_step_result cartpole_move(cartpole *p, int right) {
     const double pole = 0.1, total = 0.1 + 1.0, half = 0.5, moment = 0.1 * 0.5, tau = 0.02;
     const double limit = 12 * 2 * 3.141592653589793 / 360;
     const double force = right ? 10.0 : -10.0;
@@ -81,16 +81,16 @@ CARTPOLE_FN rn_result cartpole_move(cartpole *p, int right) {
 }
 CARTPOLE_FN void cartpole_reset(void *self, const agg_rng *rng, rn_real *obs) {
     cartpole *p = (cartpole *)self;
-    p->x     = 0.1 * rn_uniform(rng) - 0.05;
-    p->v     = 0.1 * rn_uniform(rng) - 0.05;
-    p->angle = 0.1 * rn_uniform(rng) - 0.05;
-    p->spin  = 0.1 * rn_uniform(rng) - 0.05;
+    p->x     = 0.1 * rn_draw_uniform(rng) - 0.05;
+    p->v     = 0.1 * rn_draw_uniform(rng) - 0.05;
+    p->angle = 0.1 * rn_draw_uniform(rng) - 0.05;
+    p->spin  = 0.1 * rn_draw_uniform(rng) - 0.05;
     p->steps = 0;
     cartpole_observe(p, obs);
 }
-CARTPOLE_FN rn_result cartpole_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+CARTPOLE_FN rn_step_result cartpole_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     cartpole *p = (cartpole *)self;
-    const rn_result r = cartpole_move(p, act[0] > 0);
+    const rn_step_result r = cartpole_move(p, act[0] > 0);
     (void)rng;
     cartpole_observe(p, obs);
     *reward = 1;

@@ -72,11 +72,11 @@ PLANAR_TASK void half_cheetah_physics(int v2, double *q, double *v, const double
     planar_physics(&half_cheetah_model, half_cheetah_model.mass[v2 != 0], q, v, ctrl, k);
 }
 /* of the state after a step with `act` that began at x */
-PLANAR_TASK rn_result half_cheetah_judge(const half_cheetah *c, double x, const double *act, double *reward) {
+PLANAR_TASK rn_step_result half_cheetah_judge(const half_cheetah *c, double x, const double *act, double *reward) {
     *reward = (c->q[0] - x) / (0.01 * 5) - 0.1 * planar_effort(act, 6);
     return RN_RUNNING;
 }
-PLANAR_TASK rn_result half_cheetah_move(half_cheetah *c, const double *act, double *reward) {
+PLANAR_TASK rn_step_result half_cheetah_move(half_cheetah *c, const double *act, double *reward) {
     const double x = c->q[0];
     planar_work k;
     *reward = 0;
@@ -95,11 +95,11 @@ PLANAR_TASK void half_cheetah_reset(void *self, const agg_rng *rng, rn_real *obs
     planar_normal(&half_cheetah_model, rng, 0.1, c->v);
     half_cheetah_observe(c, obs);
 }
-PLANAR_TASK rn_result half_cheetah_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+PLANAR_TASK rn_step_result half_cheetah_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
                                         double *reward) {
     half_cheetah *c = (half_cheetah *)self;
     double ctrl[6];
-    rn_result r;
+    rn_step_result r;
     int i;
     for (i = 0; i < 6; i++) ctrl[i] = (double)act[i];
     r = half_cheetah_move(c, ctrl, reward);

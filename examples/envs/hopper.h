@@ -63,11 +63,11 @@ PLANAR_TASK int hopper_stands(const hopper *h) {
     return h->q[1] > 0.7 && h->q[2] < 0.2 && h->q[2] > -0.2;
 }
 /* of the state after a step with `act` that began at x */
-PLANAR_TASK rn_result hopper_judge(const hopper *h, double x, const double *act, double *reward) {
+PLANAR_TASK rn_step_result hopper_judge(const hopper *h, double x, const double *act, double *reward) {
     *reward = (h->q[0] - x) / (0.002 * 4) + 1 - 1e-3 * planar_effort(act, 3);
     return hopper_stands(h) ? RN_RUNNING : RN_TERMINATED;
 }
-PLANAR_TASK rn_result hopper_move(hopper *h, const double *act, double *reward) {
+PLANAR_TASK rn_step_result hopper_move(hopper *h, const double *act, double *reward) {
     const double x = h->q[0];
     planar_work k;
     *reward = 0;
@@ -86,10 +86,10 @@ PLANAR_TASK void hopper_reset(void *self, const agg_rng *rng, rn_real *obs) {
     planar_uniform(&hopper_model, rng, 0.005, h->v);
     hopper_observe(h, obs);
 }
-PLANAR_TASK rn_result hopper_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+PLANAR_TASK rn_step_result hopper_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     hopper *h = (hopper *)self;
     double ctrl[3];
-    rn_result r;
+    rn_step_result r;
     int i;
     for (i = 0; i < 3; i++) ctrl[i] = (double)act[i];
     r = hopper_move(h, ctrl, reward);

@@ -51,7 +51,7 @@ PLANAR_BEGIN
 PLANAR_TASK void inverted_double_pendulum_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
     planar_physics(&inverted_double_pendulum_model, inverted_double_pendulum_model.mass[v2 != 0], q, v, ctrl, k);
 }
-PLANAR_TASK rn_result inverted_double_pendulum_judge(const inverted_double_pendulum *p, double *reward) {
+PLANAR_TASK rn_step_result inverted_double_pendulum_judge(const inverted_double_pendulum *p, double *reward) {
     const double x = p->tip_x, low = p->tip_z - 2; /* the tip can reach 1.2: it pays to be as high as that */
     *reward = 10 - (0.01 * x * x + low * low) - (1e-3 * p->v[1] * p->v[1] + 5e-3 * p->v[2] * p->v[2]);
     return p->tip_z > 1 ? RN_RUNNING : RN_TERMINATED;
@@ -62,7 +62,7 @@ PLANAR_TASK void inverted_double_pendulum_note(inverted_double_pendulum *p, cons
     p->tip_z = f->z + 0.6 * f->c;
     planar_constraint(&inverted_double_pendulum_model, k, p->force);
 }
-PLANAR_TASK rn_result inverted_double_pendulum_move(inverted_double_pendulum *p, const double *act, double *reward) {
+PLANAR_TASK rn_step_result inverted_double_pendulum_move(inverted_double_pendulum *p, const double *act, double *reward) {
     planar_work k;
     *reward = 0;
     if (!planar_control(&inverted_double_pendulum_model, inverted_double_pendulum_physics, p->v2, p->q, p->v, act, &k))
@@ -101,11 +101,11 @@ PLANAR_TASK void inverted_double_pendulum_reset(void *self, const agg_rng *rng, 
     inverted_double_pendulum_evaluate(p);
     inverted_double_pendulum_observe(p, obs);
 }
-PLANAR_TASK rn_result inverted_double_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+PLANAR_TASK rn_step_result inverted_double_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
                                                     double *reward) {
     inverted_double_pendulum *p = (inverted_double_pendulum *)self;
     double ctrl[1];
-    rn_result r;
+    rn_step_result r;
     int i;
     for (i = 0; i < 1; i++) ctrl[i] = (double)act[i];
     r = inverted_double_pendulum_move(p, ctrl, reward);

@@ -42,11 +42,11 @@ PLANAR_BEGIN
 PLANAR_TASK void inverted_pendulum_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
     planar_physics(&inverted_pendulum_model, inverted_pendulum_model.mass[v2 != 0], q, v, ctrl, k);
 }
-PLANAR_TASK rn_result inverted_pendulum_judge(const inverted_pendulum *p) {
+PLANAR_TASK rn_step_result inverted_pendulum_judge(const inverted_pendulum *p) {
     return p->angle <= 0.2 && p->angle >= -0.2 ? RN_RUNNING : RN_TERMINATED;
 }
 /* one control step: two physics steps */
-PLANAR_TASK rn_result inverted_pendulum_move(inverted_pendulum *p, double ctrl) {
+PLANAR_TASK rn_step_result inverted_pendulum_move(inverted_pendulum *p, double ctrl) {
     const double act = planar_clamp(ctrl, 3);
     double q[2] = { p->x, p->angle }, v[2] = { p->v, p->spin };
     planar_work k;
@@ -62,16 +62,16 @@ PLANAR_TASK void inverted_pendulum_observe(const inverted_pendulum *p, rn_real *
 }
 PLANAR_TASK void inverted_pendulum_reset(void *self, const agg_rng *rng, rn_real *obs) {
     inverted_pendulum *p = (inverted_pendulum *)self;
-    p->x     = 0.02 * rn_uniform(rng) - 0.01;
-    p->angle = 0.02 * rn_uniform(rng) - 0.01;
-    p->v     = 0.02 * rn_uniform(rng) - 0.01;
-    p->spin  = 0.02 * rn_uniform(rng) - 0.01;
+    p->x     = 0.02 * rn_draw_uniform(rng) - 0.01;
+    p->angle = 0.02 * rn_draw_uniform(rng) - 0.01;
+    p->v     = 0.02 * rn_draw_uniform(rng) - 0.01;
+    p->spin  = 0.02 * rn_draw_uniform(rng) - 0.01;
     inverted_pendulum_observe(p, obs);
 }
-PLANAR_TASK rn_result inverted_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+PLANAR_TASK rn_step_result inverted_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
                                              double *reward) {
     inverted_pendulum *p = (inverted_pendulum *)self;
-    const rn_result r = inverted_pendulum_move(p, (double)act[0]);
+    const rn_step_result r = inverted_pendulum_move(p, (double)act[0]);
     (void)rng;
     inverted_pendulum_observe(p, obs);
     *reward = 1;

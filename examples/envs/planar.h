@@ -913,11 +913,11 @@ PLANAR_TASK int planar_load(const planar_model *m, double *q, double *v, const v
 }
 PLANAR_FN void planar_uniform(const planar_model *m, const agg_rng *rng, double size, double *x) { /* x += noise */
     int i;
-    for (i = 0; i < m->joints; i++) x[i] += 2 * size * rn_uniform(rng) - size;
+    for (i = 0; i < m->joints; i++) x[i] += 2 * size * rn_draw_uniform(rng) - size;
 }
 PLANAR_FN void planar_normal(const planar_model *m, const agg_rng *rng, double size, double *x) {
     int i;
-    for (i = 0; i < m->joints; i++) x[i] += size * rn_normal(rng);
+    for (i = 0; i < m->joints; i++) x[i] += size * rn_draw_normal(rng);
 }
 PLANAR_END
 

@@ -70,11 +70,11 @@ PLANAR_TASK void walker2d_physics(int v2, double *q, double *v, const double *ct
     planar_physics(&walker2d_model, walker2d_model.mass[v2 != 0], q, v, ctrl, k);
 }
 /* of the state after a step with `act` that began at x */
-PLANAR_TASK rn_result walker2d_judge(const walker2d *w, double x, const double *act, double *reward) {
+PLANAR_TASK rn_step_result walker2d_judge(const walker2d *w, double x, const double *act, double *reward) {
     *reward = (w->q[0] - x) / (0.002 * 4) + 1 - 1e-3 * planar_effort(act, 6);
     return w->q[1] > 0.8 && w->q[1] < 2 && w->q[2] > -1 && w->q[2] < 1 ? RN_RUNNING : RN_TERMINATED;
 }
-PLANAR_TASK rn_result walker2d_move(walker2d *w, const double *act, double *reward) {
+PLANAR_TASK rn_step_result walker2d_move(walker2d *w, const double *act, double *reward) {
     const double x = w->q[0];
     planar_work k;
     *reward = 0;
@@ -93,10 +93,10 @@ PLANAR_TASK void walker2d_reset(void *self, const agg_rng *rng, rn_real *obs) {
     planar_uniform(&walker2d_model, rng, 0.005, w->v);
     walker2d_observe(w, obs);
 }
-PLANAR_TASK rn_result walker2d_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+PLANAR_TASK rn_step_result walker2d_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     walker2d *w = (walker2d *)self;
     double ctrl[6];
-    rn_result r;
+    rn_step_result r;
     int i;
     for (i = 0; i < 6; i++) ctrl[i] = (double)act[i];
     r = walker2d_move(w, ctrl, reward);

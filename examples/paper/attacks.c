@@ -1,5 +1,5 @@
 /* attacks: what the paper does not try. The eight algorithms of figure 1 on CartPole against eleven attacks, with f = 0 to 4
-   liars of 10 (the server knows f). Shown: the return at the end of training, and the attack each rule dislikes most.
+   adversaries of 10 (the server knows f). Shown: the return at the end of training, and the attack each rule dislikes most.
    Recipe: tasks.h, the same for all. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
@@ -12,7 +12,7 @@ typedef struct study {
     attack attacks[ATTACKS], none;
     trial  trials[MAX_TRIALS];
     size_t count, seeds;
-    double final[LEARNERS][MAX_F + 1][ATTACKS]; /* mean over seeds and the last exams; f = 0: the same for all attacks */
+    double final[LEARNERS][MAX_F + 1][ATTACKS]; /* mean over seeds and the last evaluations; f = 0: the same for all attacks */
     int    quick;
 } study;
 
@@ -20,16 +20,16 @@ static void plan(study *st) {
     static const agg_attack_kind vector[8] = {AGG_ATTACK_NOISE, AGG_ATTACK_SIGN_FLIP, AGG_ATTACK_ZERO, AGG_ATTACK_ALIE,
                                               AGG_ATTACK_IPM, AGG_ATTACK_MIMIC, AGG_ATTACK_NAN, AGG_ATTACK_INF};
     for (int a = 0; a < 8; a++) st->attacks[a] = attack_of_vector(vector[a]);
-    st->attacks[8] = attack_of_kind(RN_LIE_ACTION, "random action");
-    st->attacks[9] = attack_of_kind(RN_LIE_REWARD, "flipped reward");
-    st->attacks[10] = attack_of_kind(RN_LIE_SILENT, "silence");
-    st->none = attack_of_kind(RN_LIE_NONE, "nobody lies");
+    st->attacks[8] = attack_of_kind(RN_ATTACK_RANDOM_ACTION, "random action");
+    st->attacks[9] = attack_of_kind(RN_ATTACK_REWARD_FLIP, "flipped reward");
+    st->attacks[10] = attack_of_kind(RN_ATTACK_SILENCE, "silence");
+    st->none = attack_of_kind(RN_ATTACK_NONE, "no adversaries");
     for (int l = 0; l < LEARNERS; l++)
         for (size_t f = 0; f <= MAX_F; f++)
             for (int a = 0; a < (f ? ATTACKS : 1); a++)
                 for (size_t s = 0; s < st->seeds && (!st->quick || f == 0 || f == SHOWN_F); s++) {
                     trial t = trial_make(&tasks[0][0], &learners[l], f ? &st->attacks[a] : &st->none, FIRST_SEED + s);
-                    t.f = t.liars = f;
+                    t.f = t.adversaries = f;
                     t.trajectories = TRAJECTORIES;
                     st->trials[st->count++] = t;
                 }
@@ -55,7 +55,7 @@ static int weakest(const study *st, int l, size_t f) { /* the attack */
 static int write_claims(const char *path, const study *st, double seconds) {
     paper_claims c;
     if (paper_claims_open(&c, path, "CartPole under eleven attacks") != 0) return -1;
-    paper_note(&c, "10 agents, f of them lie; %d seeds, %d trajectories per agent; return of 500, mean of the last %d exams.",
+    paper_note(&c, "10 agents, f of them Byzantine; %d seeds, %d trajectories per agent; return of 500, mean of the last %d evaluations.",
                (int)st->seeds, TRAJECTORIES, LAST);
     for (size_t f = st->quick ? SHOWN_F : 1; f <= (st->quick ? SHOWN_F : MAX_F); f++) {
         paper_note(&c, "f = %d:", (int)f);
@@ -84,7 +84,7 @@ static int write_csv(const char *path, const study *st) {
 }
 
 static int draw(const char *path, const study *st) {
-    static const char *const liars[MAX_F + 1] = {"0", "1", "2", "3", "4"};
+    static const char *const adversaries[MAX_F + 1] = {"0", "1", "2", "3", "4"};
     const char              *rows[LEARNERS], *cols[ATTACKS];
     double                   by_attack[LEARNERS * ATTACKS], by_f[LEARNERS * (MAX_F + 1)];
     plot                     p;
@@ -97,11 +97,11 @@ static int draw(const char *path, const study *st) {
     }
     for (int a = 0; a < ATTACKS; a++) cols[a] = st->attacks[a].name;
     if (plot_open(&p, path, 1100, 430, "CartPole: which attack hurts which rule?") != 0) return -1;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note", "Return at the end of training, 500 is perfect. Left: three of ten agents lie. "
-              "Right: f of ten lie, the worst of the eleven attacks");
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", "Return at the end of training, 500 is perfect. Left: three of ten agents are Byzantine. "
+              "Right: f of ten are, the worst of the eleven attacks");
     plot_heatmap(&p, plot_make_box(80, 110, 690, 262), &h);
     if (!st->quick) {
-        h.cols = MAX_F + 1, h.value = by_f, h.col_label = liars;
+        h.cols = MAX_F + 1, h.value = by_f, h.col_label = adversaries;
         plot_heatmap(&p, plot_make_box(870, 110, 210, 262), &h);
     }
     return plot_close(&p);

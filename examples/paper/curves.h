@@ -4,7 +4,7 @@
 #define CURVES_H
 #include "trials.h"
 
-enum { MAX_SEEDS = 5, MAX_POINTS = 320, LAST = 10 }; /* LAST: the exams that count as the end */
+enum { MAX_SEEDS = 5, MAX_POINTS = 320, LAST = 10 }; /* LAST: the evaluations that count as the end */
 
 typedef struct series {
     const char *name;
@@ -41,7 +41,7 @@ PLOT_FN gain gain_of(const double *difference, size_t seeds) {
     plot_confidence(difference, seeds, 1, &g.mean, &g.lo, &g.hi);
     return g;
 }
-PLOT_FN gain gain_over(const trial *a, const trial *b, size_t seeds, size_t last) { /* in the last exams; 0 = all */
+PLOT_FN gain gain_over(const trial *a, const trial *b, size_t seeds, size_t last) { /* in the last evaluations; 0 = all */
     double difference[MAX_SEEDS];
     for (size_t r = 0; r < seeds; r++) {
         const size_t n = last ? last : a[r].points, from = a[r].points - n;

@@ -1,4 +1,4 @@
-/* figure1: CartPole and InvertedPendulum, ten agents, three of them lie in one of three ways; six resilient rules, the mean,
+/* figure1: CartPole and InvertedPendulum, ten agents, three of them Byzantine in one of three ways; six resilient rules, the mean,
    and vanilla policy gradient with the mean. And what the paper does not show: does the Hessian term earn its cost?
    Recipes: tasks.h. The seeds here were not used to choose them. */
 #define _POSIX_C_SOURCE 200809L
@@ -32,7 +32,7 @@ static const trial *variant_runs(const figure *f, int t, int v) { /* 0: MDA itse
 
 static void plan(figure *f) {
     f->attacks[0] = attack_of_vector(AGG_ATTACK_NOISE);
-    f->attacks[1] = attack_of_kind(RN_LIE_ACTION, "random action");
+    f->attacks[1] = attack_of_kind(RN_ATTACK_RANDOM_ACTION, "random action");
     f->attacks[FLIPPING] = attack_of_vector(AGG_ATTACK_SIGN_FLIP);
     for (int t = 0; t < TASKS; t++)
         for (int a = 0; a < ATTACKS; a++)
@@ -185,7 +185,7 @@ static void claims_beyond(paper_claims *c, const figure *f) {
 }
 
 static void print_finals(paper_claims *c, const figure *f) { /* a table of final returns */
-    paper_note(c, "Return at the end (mean of the last ten exams):");
+    paper_note(c, "Return at the end (mean of the last ten evaluations):");
     fprintf(c->md, "\n| task, attack |");
     printf("%-34s", "");
     for (int l = 0; l < LEARNERS; l++) fprintf(c->md, " %s |", learners[l].name), printf("%7s", learners[l].name);
@@ -211,8 +211,8 @@ static int write_claims(const char *path, const figure *f) {
     paper_claims c;
     if (paper_claims_open(&c, path, f->authors ? "Figure 1 with the settings of the authors' code" : "Figure 1") != 0)
         return -1;
-    paper_note(&c, "10 agents, 3 lie, %d seeds, %d trajectories per agent; mean return of %d greedy episodes every %d.",
-               (int)f->seeds, (int)f->trials[0].trajectories, TRIAL_EPISODES, TRIAL_EVERY);
+    paper_note(&c, "10 agents, 3 Byzantine, %d seeds, %d trajectories per agent; mean return of %d greedy trajectories every %d.",
+               (int)f->seeds, (int)f->trials[0].trajectories, TRIAL_TRAJECTORIES, TRIAL_EVERY);
     print_finals(&c, f);
     claims_of_the_paper(&c, f);
     if (!f->authors) claims_beyond(&c, f);
@@ -257,8 +257,8 @@ static int draw(const char *path, const figure *f) {
     const size_t   rows = f->authors ? 2 : 3;
     const plot_box page = plot_make_box(14, 92, 1072, 220 * (double)rows);
     if (plot_open(&p, path, 1100, page.y + page.h + (f->authors ? 8 : 24),
-                  f->authors ? "Figure 1, settings of the authors' code: ten agents, three of them lie"
-                             : "Figure 1: ten agents, three of them lie") != 0)
+                  f->authors ? "Figure 1, settings of the authors' code: ten agents, three of them Byzantine"
+                             : "Figure 1: ten agents, three of them Byzantine") != 0)
         return -1;
     plot_text(&p, 20, 54, PLOT_LEFT, "note", f->authors
               ? "Return of the learned policy: mean of 5 seeds and its 95 % confidence"

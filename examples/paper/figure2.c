@@ -1,6 +1,6 @@
 /* figure2: HalfCheetah, Hopper, InvertedDoublePendulum, Walker2d; ten agents, three of them add random noise to what
    they send. Res-NHARPG with MDA against N-HARPG with the mean (SM) and vanilla policy gradient with the mean (PG-SM);
-   and MDA with nobody lying, to show what the attack costs. Walker2d comes a second time, with longer episodes. The seeds
+   and MDA without adversaries, to show what the attack costs. Walker2d comes a second time, with longer trajectories. The seeds
    here were not used to choose the recipes. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
@@ -10,26 +10,26 @@
 #include "../envs/inverted_double_pendulum.h"
 #include "../envs/walker2d.h"
 
-enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, FAR_WALKER, TASKS }; /* FAR_WALKER: with longer episodes */
-enum { MDA, SM, PG_SM, HONEST, LINES }; /* HONEST: MDA once more, nobody lies */
+enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, FAR_WALKER, TASKS }; /* FAR_WALKER: with longer trajectories */
+enum { MDA, SM, PG_SM, HONEST, LINES }; /* HONEST: MDA once more, no adversaries */
 enum { MAX_TRIALS = TASKS * LINES * MAX_SEEDS, FIRST_SEED = 201 };
-enum { MAX_OBS = 17, UNIT_EPISODES = 100, UNIT_STEPS = 250 };
+enum { MAX_OBS = 17, UNIT_TRAJECTORIES = 100, UNIT_STEPS = 250 };
 
 static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
                                         {"SM", AGG_MEAN, 0, 0},
                                         {"PG-SM", AGG_MEAN, 1, 1},
-                                        {"MDA without liars", AGG_MDA, 0, 0}};
+                                        {"MDA without adversaries", AGG_MDA, 0, 0}};
 
 /* What was chosen, and why. One recipe a task, the same for all lines; ridge baseline, causal form of B u, steps of
    length gamma that fall linearly to 0, as in figure 1. Chosen by MDA's runs on seeds 1 to 5, one to three of them a
    choice: differences smaller than those between seeds were not seen.
-   - horizon: 250 steps an episode in training, as the authors have it; 1000 in exams.
+   - horizon: 250 steps a trajectory in training, as the authors have it; 1000 in evaluations.
    - discount: as low as the task allows, for less noise. Legs that fall too early need a long view.
    - log-std stays at its start or above: wide to find a gait, narrow to balance.
-   - batch: episodes per estimate. clip: of the Hessian term, which is the noisiest part of the estimate.
+   - batch: trajectories per estimate. clip: of the Hessian term, which is the noisiest part of the estimate.
    - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is watched: of some sixty
      recipes with 250 steps single runs end near 1000, none of the recipes has more than 600 on average; most runs lean
-     forward and fall soon after. FAR_WALKER is watched as long as the exam is. */
+     forward and fall soon after. FAR_WALKER is watched as long as the evaluation is. */
 typedef struct recipe_row {
     size_t hidden[2], batch, horizon;
     double discount, log_std, eta, clip, gamma;
@@ -40,7 +40,7 @@ static const recipe_row rows[TASKS] = {
     {{32, 32}, 1, 250, 0.995, -0.5, 0.3, 0, 0.02, 1800, 400},   /* Hopper */
     {{64, 0}, 1, 250, 0.97, -1.5, 0.3, 0, 0.015, 6000, 2000},   /* InvertedDoublePendulum */
     {{0, 0}, 4, 250, 0.999, -2, 0.8, 1, 0.04, 1800, 400},       /* Walker2d */
-    {{0, 0}, 4, 1000, 0.999, -2, 0.8, 1, 0.04, 1800, 400}};     /* the same, with longer episodes */
+    {{0, 0}, 4, 1000, 0.999, -2, 0.8, 1, 0.04, 1800, 400}};     /* the same, with longer trajectories */
 
 /* ---- the tasks, in units of their own: an observation less its mean, by its deviation, both under random actions. All
    agents know them before they start. Numbers that stay the same there (forces of the rail) are divided by 10. */
@@ -64,15 +64,15 @@ static rn_env raw_env(int index, scaled *s) {
 static void measure(int index) { /* the first policy's actions have mean 0, or nearly */
     static scaled s;
     const rn_env  e = raw_env(index, &s);
-    rn_random     random = rn_random_make(5, 1);
+    rn_random     random = rn_make_random(5, 1);
     const agg_rng rng = rn_random_rng(&random);
     double        sum[MAX_OBS] = {0}, squares[MAX_OBS] = {0}, n = 0, reward;
     rn_real       obs[MAX_OBS], act[MAX_OBS];
-    for (int k = 0; k < UNIT_EPISODES; k++) {
-        rn_result r = RN_RUNNING;
+    for (int k = 0; k < UNIT_TRAJECTORIES; k++) {
+        rn_step_result r = RN_RUNNING;
         e.reset(e.self, &rng, obs);
         for (int step = 0; step < UNIT_STEPS && r == RN_RUNNING; step++, n++) {
-            for (size_t i = 0; i < e.act_dim; i++) act[i] = (rn_real)(exp(rows[index].log_std) * rn_normal(&rng));
+            for (size_t i = 0; i < e.act_dim; i++) act[i] = (rn_real)(exp(rows[index].log_std) * rn_draw_normal(&rng));
             r = e.step(e.self, act, &rng, obs, &reward);
             for (size_t i = 0; i < e.obs_dim; i++) {
                 sum[i] += (double)obs[i];
@@ -96,9 +96,9 @@ static void scaled_reset(void *self, const agg_rng *rng, rn_real *obs) {
     s->task.reset(s->task.self, rng, obs);
     to_units(s, obs);
 }
-static rn_result scaled_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+static rn_step_result scaled_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     scaled         *s = (scaled *)self;
-    const rn_result r = s->task.step(s->task.self, act, rng, obs, reward);
+    const rn_step_result r = s->task.step(s->task.self, act, rng, obs, reward);
     to_units(s, obs);
     return r;
 }
@@ -133,7 +133,7 @@ static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l)
     r.method.no_hessian = l->no_hessian;
     r.method.batch = row->batch * (l->no_hessian ? 2 : 1); /* matched: as many trajectories a round */
     r.eta = l->no_memory ? 1 : row->eta;
-    r.gamma = rn_linear(row->gamma, 0, 1);
+    r.gamma = rn_schedule_linear(row->gamma, 0, 1);
     return r;
 }
 static recipe half_cheetah_recipe(const learner *l) { return recipe_of(HALF_CHEETAH, 17, 6, l); }
@@ -147,7 +147,7 @@ static const task tasks[TASKS] = {
     {"Hopper", sizeof(scaled), hopper_make, hopper_recipe, 1000, 0},
     {"InvertedDoublePendulum", sizeof(scaled), double_pendulum_make, double_pendulum_recipe, 1000, 0},
     {"Walker2d", sizeof(scaled), walker_make, walker_recipe, 1000, 0},
-    {"Walker2d, long episodes", sizeof(scaled), far_walker_make, far_walker_recipe, 1000, 0}};
+    {"Walker2d, long trajectories", sizeof(scaled), far_walker_make, far_walker_recipe, 1000, 0}};
 
 /* ---- the runs: [task][line][seed] */
 typedef struct figure {
@@ -163,14 +163,14 @@ static const trial *runs_of(const figure *f, int t, int line) {
 }
 
 static void plan(figure *f) {
-    f->noise.name = agg_attack_name(AGG_ATTACK_NOISE), f->noise.lie.attack.kind = AGG_ATTACK_NOISE;
-    f->none.name = "nobody lies", f->none.lie.kind = RN_LIE_NONE;
+    f->noise.name = agg_attack_name(AGG_ATTACK_NOISE), f->noise.desc.vector.kind = AGG_ATTACK_NOISE;
+    f->none.name = "no adversaries", f->none.desc.kind = RN_ATTACK_NONE;
     for (int t = 0; t < TASKS; t++)
         for (int l = 0; l < LINES; l++)
             for (size_t s = 0; s < f->seeds; s++) {
                 trial *r = &f->trials[f->count++];
                 *r = trial_make(&tasks[t], &learners[l], l == HONEST ? &f->none : &f->noise, FIRST_SEED + s);
-                if (l == HONEST) r->liars = 0;
+                if (l == HONEST) r->adversaries = 0;
                 r->trajectories = f->quick ? rows[t].quick : rows[t].trajectories;
                 r->recipe.gamma.rounds = r->trajectories / trial_per_round(r);
             }
@@ -214,7 +214,7 @@ static void claim_baselines(paper_claims *c, const figure *f) {
 }
 
 static void print_finals(paper_claims *c, const figure *f) { /* a table of final returns */
-    paper_note(c, "Return at the end (mean of the last ten exams), and its largest on the mean curve:");
+    paper_note(c, "Return at the end (mean of the last ten evaluations), and its largest on the mean curve:");
     fprintf(c->md, "\n| task |");
     printf("%-24s", "");
     for (int l = 0; l < LINES; l++) fprintf(c->md, " %s |", learners[l].name), printf("%18s", learners[l].name);
@@ -235,8 +235,8 @@ static void print_finals(paper_claims *c, const figure *f) { /* a table of final
 }
 
 static void print_recipes(paper_claims *c) {
-    paper_note(c, "Recipes, the same for every line of a task; exams have 1000 steps:");
-    fprintf(c->md, "\n| task | steps per episode | hidden units | episodes per estimate | discount | log-std | eta | clip | "
+    paper_note(c, "Recipes, the same for every line of a task; evaluations have 1000 steps:");
+    fprintf(c->md, "\n| task | steps per trajectory | hidden units | trajectories per estimate | discount | log-std | eta | clip | "
                    "gamma |\n|---|---|---|---|---|---|---|---|---|\n");
     for (int t = 0; t < TASKS; t++) {
         const recipe_row *r = &rows[t];
@@ -251,8 +251,8 @@ static void print_recipes(paper_claims *c) {
 static int write_claims(const char *path, const figure *f) {
     paper_claims c;
     if (paper_claims_open(&c, path, "Figure 2") != 0) return -1;
-    paper_note(&c, "10 agents, 3 of them add random noise, %d seeds; mean return of %d greedy episodes. %s.",
-               (int)f->seeds, TRIAL_EPISODES, f->quick ? "Quick version: shorter runs, too few seeds to decide much"
+    paper_note(&c, "10 agents, 3 of them add random noise, %d seeds; mean return of %d greedy trajectories. %s.",
+               (int)f->seeds, TRIAL_TRAJECTORIES, f->quick ? "Quick version: shorter runs, too few seeds to decide much"
                                                        : "Full version");
     print_recipes(&c);
     print_finals(&c, f);
@@ -263,7 +263,7 @@ static int write_claims(const char *path, const figure *f) {
     claim_level(&c, f, DOUBLE_PENDULUM, "peaks above 9000", 9000);
     claim_baselines(&c, f);
     claim_level(&c, f, WALKER, "ends at about 1000 (above 950)", 950);
-    paper_note(&c, "Past the paper: Walker2d with as many steps in training as in the exam.");
+    paper_note(&c, "Past the paper: Walker2d with as many steps in training as in the evaluation.");
     claim_beats(&c, f, FAR_WALKER, MDA, SM), claim_beats(&c, f, FAR_WALKER, SM, PG_SM);
     claim_level(&c, f, FAR_WALKER, "ends at about 1000 (above 950)", 950);
     paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 3600, "the whole figure within one hour",

@@ -4,7 +4,7 @@
        int quick = paper_quick(argc, argv, "usage: ...");     // --quick or nothing; --help ends the program
        paper_claims c;
        paper_claims_open(&c, "build/figure.md", "Figure 1");
-       paper_note(&c, "10 agents, %d lie.", 3);                // a paragraph, to the file and to the terminal
+       paper_note(&c, "10 agents, %d Byzantine.", 3);                // a paragraph, to the file and to the terminal
        paper_claim(&c, score > 475, "MDA learns", "%.0f of 500", score);
        paper_claims_close(&c);                                // 0 if every byte reached the file
 

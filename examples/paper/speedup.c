@@ -2,7 +2,7 @@
    actions, a softmax table, Algorithm 1 with the theorem's schedules; dynamic programming gives J*, J, grad J_H and the
    Fisher information exactly, so every error below is measured, not estimated. What is asked:
        a   does ||d_t - grad J_H(theta_t)|| fall like t^-1/2?
-       b   does it fall like N^-1/2 while f = sqrt(N) agents lie? For which rules?
+       b   does it fall like N^-1/2 while f = sqrt(N) agents are Byzantine? For which rules?
        c   does J* - J(theta_T) stay below the finite-T bound, and how does it fall?
        d   what if f = N^delta?
    The Fisher information of a softmax table is not bounded below, so the theorem's assumption needs two repairs:
@@ -19,7 +19,7 @@
 #include "../pool.h"
 
 enum { S = 3, A = 2, DIM = S * A, MAX_H = 64, RULES = 6, SIZES = 7, MAX_POINTS = 16, MAX_SEEDS = 32, MAX_CELLS = 96 };
-static const double   discount = 0.5, radius = 1.0, lie_strength = 1.5, G2 = 0.5;
+static const double   discount = 0.5, radius = 1.0, attack_strength = 1.5, G2 = 0.5;
 static const agg_rule rules[RULES] = {AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
 static const size_t   sizes[SIZES] = {16, 36, 64, 144, 256, 576, 1024};
 static const double   delta[3] = {0.25, 0.5, 0.75};
@@ -28,26 +28,26 @@ static const double   delta[3] = {0.25, 0.5, 0.75};
 static double reward[S][A], next_state[S][A][S];
 
 static void make_task(void) {
-    rn_random     r = rn_random_make(5, 0);
+    rn_random     r = rn_make_random(5, 0);
     const agg_rng rng = rn_random_rng(&r);
     for (int s = 0; s < S; s++)
         for (int a = 0; a < A; a++) {
             double sum = 0;
-            reward[s][a] = rn_uniform(&rng);
-            for (int k = 0; k < S; k++) sum += next_state[s][a][k] = rn_uniform(&rng);
+            reward[s][a] = rn_draw_uniform(&rng);
+            for (int k = 0; k < S; k++) sum += next_state[s][a][k] = rn_draw_uniform(&rng);
             for (int k = 0; k < S; k++) next_state[s][a][k] = 0.5 / S + 0.5 * next_state[s][a][k] / sum;
         }
 }
 
 static void task_reset(void *self, const agg_rng *rng, rn_real *obs) {
-    *(int *)self = (int)rn_below(rng, S);
+    *(int *)self = (int)rn_draw_below(rng, S);
     obs[0] = *(int *)self;
 }
 
-static rn_result task_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *r) {
+static rn_step_result task_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *r) {
     int      *s = (int *)self, k = 0;
     const int a = act[0] > 0;
-    double    u = rn_uniform(rng);
+    double    u = rn_draw_uniform(rng);
     *r = reward[*s][a];
     while (k < S - 1 && (u -= next_state[*s][a][k]) >= 0) k++;
     obs[0] = *s = k;
@@ -180,7 +180,7 @@ static rn_trainer *make_trainer(const study *st, const cell *c, size_t seed, sea
     for (size_t i = 0; i < c->n; i++) {
         envs[i].self = &seats[i].state, envs[i].reset = task_reset, envs[i].step = task_step;
         envs[i].obs_dim = envs[i].act_dim = 1, envs[i].actions = A;
-        seats[i].random = rn_random_make((c->n * 1000 + seed) * 10000 + i, 0);
+        seats[i].random = rn_make_random((c->n * 1000 + seed) * 10000 + i, 0);
         rngs[i] = rn_random_rng(&seats[i].random);
     }
     memset(&d, 0, sizeof d);
@@ -192,12 +192,12 @@ static rn_trainer *make_trainer(const study *st, const cell *c, size_t seed, sea
     d.method.horizon = st->horizon;
     d.server.agg.rule = c->rule;
     d.server.agg.f = c->f;
-    d.server.eta = rn_theorem_eta();
-    d.server.gamma = c->free ? rn_theorem_gamma(1, 3) : rn_theorem_gamma(st->k.G1, st->k.muF);
+    d.server.eta = rn_theory_eta();
+    d.server.gamma = c->free ? rn_theory_gamma(1, 3) : rn_theory_gamma(st->k.G1, st->k.muF);
     d.server.radius = c->free ? 0 : radius;
-    d.liars = c->f;
-    d.lie.attack.kind = AGG_ATTACK_ALIE;
-    d.lie.attack.strength = lie_strength;
+    d.adversaries = c->f;
+    d.attack.vector.kind = AGG_ATTACK_ALIE;
+    d.attack.vector.strength = attack_strength;
     const rn_status s = rn_trainer_create(&trainer, &d);
     if (s != RN_OK) exit((fprintf(stderr, "%s\n", rn_status_text(s)), 1));
     free(envs);
@@ -211,7 +211,7 @@ static void train(const study *st, const cell *c, size_t seed, double *error, do
     for (size_t t = 1, point = 0; t <= c->rounds; t++) {
         double theta[DIM], grad[DIM];
         memcpy(theta, rn_trainer_theta(trainer), sizeof theta); /* theta_t: the round moves on to theta_{t+1} */
-        if (rn_trainer_round(trainer) != RN_OK) exit((fprintf(stderr, "a round failed\n"), 1));
+        if (rn_trainer_run_round(trainer) != RN_OK) exit((fprintf(stderr, "a round failed\n"), 1));
         if (t != (size_t)1 << point) continue;
         value_and_gradient(theta, st->horizon, grad);
         for (int k = 0; k < DIM; k++) grad[k] -= rn_server_direction(rn_trainer_server(trainer))[k];
@@ -291,8 +291,8 @@ static int run_all(study *st) { /* 1 if an earlier run had left results */
 }
 
 /* ---- what the paper promises */
-static rn_theory theory(const study *st, const cell *c) {
-    rn_theory p;
+static rn_assumptions theory(const study *st, const cell *c) {
+    rn_assumptions p;
     memset(&p, 0, sizeof p);
     p.G1 = st->k.G1, p.G2 = G2, p.R = 1, p.discount = discount, p.muF = st->k.muF; /* eps_bias = 0: a full table */
     p.lambda = agg_lambda(c->rule, c->n, c->f, DIM);
@@ -302,12 +302,12 @@ static rn_theory theory(const study *st, const cell *c) {
 }
 
 static double gap_bound(const study *st, const cell *c, double t) {
-    const rn_theory p = theory(st, c);
+    const rn_assumptions p = theory(st, c);
     return rn_theory_bound(&p, t);
 }
 
 static double error_bound(const study *st, const cell *c, double t) { /* of E ||d_t - grad J_H||, the lemma before it */
-    const rn_theory    p = theory(st, c);
+    const rn_assumptions    p = theory(st, c);
     const rn_constants k = rn_theory_constants(&p, t);
     const double       m = (double)(c->n - c->f);
     return 4 * exp(2) * k.C1 * p.lambda / (t + 1) + 2 * k.C1 * p.lambda * sqrt(2 * log(m * (t + 1)) / (t + 1)) +
@@ -372,7 +372,7 @@ static series over_n(cell *const *c, size_t from, size_t to, size_t fit) {
     }
     finish(&s, copy, c[from]->seeds);
     for (size_t i = 0; i < s.n; i++) /* the error of the sample complexity: sqrt(1/N + lambda^2 log N) */
-        shape[i] = sqrt(agg_samples(c[from + i]->rule, 0.1, c[from + i]->n, c[from + i]->f, DIM));
+        shape[i] = sqrt(agg_sample_complexity(c[from + i]->rule, 0.1, c[from + i]->n, c[from + i]->f, DIM));
     s.expected = paper_line(s.x + s.fit, shape + s.fit, s.n - s.fit).value;
     return s;
 }
@@ -415,7 +415,7 @@ static void claim_slope(paper_claims *c, const char *who, const char *what, cons
 }
 
 static void claim_over_n(paper_claims *c, agg_rule rule, size_t t, const char *f, const series *s, double power) {
-    const int flat = !agg_rule_order_optimal(rule);
+    const int flat = !agg_rule_is_order_optimal(rule);
     char      what[80];
     snprintf(what, sizeof what, "error at t = %d against N, f = %s,", (int)t, f);
     claim_slope(c, agg_rule_name(rule), what, s, power, flat);
@@ -431,7 +431,7 @@ static int print_claims(paper_claims *c, const study *st, const results *r) { /*
     paper_claim(c, error <= 1, "||d_t - grad J_H|| is below the lemma's bound, every run, every t",
                 "at most %.1e of the bound", error);
     for (int k = 0; k < RULES; k++) claim_slope(c, agg_rule_name(rules[k]), "error against t", &r->error[k], -0.5, 0);
-    claim_slope(c, "nobody lies, mean", "error against t", &r->honest, -0.5, 0);
+    claim_slope(c, "no adversaries, mean", "error against t", &r->honest, -0.5, 0);
     for (int k = 0; k < RULES; k++) claim_over_n(c, rules[k], 1, "sqrt(N)", &r->first[k], -0.5);
     for (int k = 0; k < RULES; k++) claim_over_n(c, rules[k], st->late, "sqrt(N)", &r->later[k], -0.5);
     for (int k = 0; k < 3; k++) {
@@ -455,13 +455,13 @@ static void print_setting(paper_claims *c, const study *st) {
                S, A, discount, k->best, k->start, radius, k->ball, k->G1, G2, k->muF, 6 * k->G1 / k->muF,
                (int)st->horizon, (int)st->rounds);
     paper_note(c,
-               "Liars: ALIE, honest mean - %g honest deviations. Long runs: 16 agents, 4 lie, %d seeds; against N: %d "
+               "Adversaries: ALIE, honest mean - %g honest deviations. Long runs: 16 agents, 4 Byzantine, %d seeds; against N: %d "
                "seeds at t = 1, %d at t = %d. Slopes: least squares of the logarithms of means, 95 %% confidence by "
                "the jackknife; against t over the last factor of 16, at t = 1 over N >= 144 (below, noise hides what "
                "does not average away; the slope over all N stands beside). Against N two powers are asked for: the "
                "plain one, and that of sqrt(1/N + lambda^2 log N), the paper's sample complexity with its logarithm, "
                "over the same N and f.",
-               lie_strength, (int)st->seeds, (int)st->first_seeds, (int)st->seeds, (int)st->late);
+               attack_strength, (int)st->seeds, (int)st->first_seeds, (int)st->seeds, (int)st->late);
 }
 
 static void print_reading(paper_claims *c) { /* how to read the table; what a run showed stands in README.md */
@@ -524,10 +524,10 @@ static int draw(const char *path, const study *st, const results *r) {
         return -1;
     snprintf(later, sizeof later, "b  ||d - grad J_H|| at t = %d, f = sqrt(N)", (int)st->late);
     for (int k = 0; k < RULES; k++) c[k] = curve_of(agg_rule_name(rules[k]), &r->error[k], k);
-    c[RULES] = curve_of("nobody lies (mean)", &r->honest, 6);
+    c[RULES] = curve_of("no adversaries (mean)", &r->honest, 6);
     c[RULES + 1] = guide_t;
     plot_text(&p, 20, 54, PLOT_LEFT, "note",
-              "a, c: 16 agents, 4 lie; b: sqrt(N) of N lie; ALIE, strength 1.5. Means and 95 % confidence");
+              "a, c: 16 agents, 4 Byzantine; b: sqrt(N) of N; ALIE, strength 1.5. Means and 95 % confidence");
     plot_legend(&p, 66, 80, c, RULES + 2);
     panel(&p, 0, "a  ||d_t - grad J_H(theta_t)||", "t", "error", scale(1, T), scale(1e-3, 2), c, RULES + 2);
     for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->first[k], k);
@@ -570,11 +570,11 @@ int main(int argc, char **argv) {
     const double   from = paper_wall();
     make_task();
     st.k = know();
-    st.policy = rn_table_policy(&st.table, S, A);
+    st.policy = rn_make_table_policy(&st.table, S, A);
     st.rounds = quick ? 1024 : 4096, st.seeds = quick ? 4 : 12, st.late = quick ? 64 : 256,
     st.late_sizes  = quick ? 4 : 5;
     st.first_seeds = quick ? 12 : MAX_SEEDS;
-    st.horizon = rn_theorem_horizon((double)st.rounds, discount);
+    st.horizon = rn_theory_horizon((double)st.rounds, discount);
     plan(&st);
     const int resumed = run_all(&st);
     collect(&st, &r);

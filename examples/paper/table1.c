@@ -68,7 +68,7 @@ static double ratio_of(const agg_desc *d, const instance *w) {
     return diameter > 0 ? fmax(0, sqrt(squares) - slack) / diameter : 0;
 }
 
-/* Where to start: noise, or two honest camps of random sizes with the liars beside, between or far away from them. */
+/* Where to start: noise, or two honest camps of random sizes with the adversaries beside, between or far away from them. */
 static void start(instance *w, const agg_desc *d, uint64_t *state) {
     const int    noise = below(state, 3) == 0;
     const size_t camp = below(state, d->n - d->f + 1);
@@ -80,7 +80,7 @@ static void start(instance *w, const agg_desc *d, uint64_t *state) {
         }
 }
 
-static void change(instance *w, const agg_desc *d, double step, uint64_t *state) { /* one move: a row, or all liars */
+static void change(instance *w, const agg_desc *d, double step, uint64_t *state) { /* one move: a row, or all adversaries */
     const size_t kind = below(state, 8), i = below(state, d->n), j = below(state, d->n), first = d->n - d->f;
     float        by[MAX_DIM];
     for (size_t k = 0; k < d->dim; k++) by[k] = (float)(step * normal(state));
@@ -187,7 +187,7 @@ static void print_tables(paper_claims *c, const found r[RULES]) {
     printf("%-7s %-15s %-15s %-15s %-15s %-8s %-12s %-16s %s\n", "", "f = 1", "f = 2", "f = 3", "f = 4", "nearest",
            "the paper", "measured", "order-optimal");
     for (int k = 0; k < RULES; k++) {
-        const char *name = agg_rule_name(rules[k]), *best = agg_rule_order_optimal(rules[k]) ? "yes" : "no";
+        const char *name = agg_rule_name(rules[k]), *best = agg_rule_is_order_optimal(rules[k]) ? "yes" : "no";
         fprintf(c->md, "| %s |", name);
         printf("%-7s ", name);
         for (int f = 1; f <= MAX_F; f++) {

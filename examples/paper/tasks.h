@@ -18,7 +18,7 @@ PLOT_FN const learner *learner_of(int i, int authors) { /* their Krum averages t
 
 /* What was chosen, and why:
    - ridge baseline and the causal form of B u: the same expectation with far less noise. Not in the paper.
-   - discount: the lower, the less noise; too low, and the far side of an episode no longer counts.
+   - discount: the lower, the less noise; too low, and the far side of a trajectory no longer counts.
    - gamma falls: a normalised step does not get shorter near the top by itself.
    - InvertedPendulum: eta and gamma lower, as Krum follows the random actors unless the honest vectors are close to
      each other. log-std stays at -0.5 or above: with less noise in the actions nothing is found. Steps beyond 300
@@ -43,7 +43,7 @@ PLOT_FN recipe recipe_of(const recipe_row *row, size_t obs, size_t outputs, cons
     r.method.no_hessian = l->no_hessian;
     r.method.batch = l->no_hessian ? 2 : 1; /* matched: as many trajectories a round */
     r.eta = l->no_memory ? 1 : row->eta;
-    r.gamma = rn_linear(row->gamma, row->gamma_end, row->gamma_rounds);
+    r.gamma = rn_schedule_linear(row->gamma, row->gamma_end, row->gamma_rounds);
     return r;
 }
 PLOT_FN void recipe_text(char *text, size_t size) { /* what a stored result depends on */
@@ -78,8 +78,8 @@ PLOT_FN recipe authors_recipe(const learner *l, size_t outputs, double discount,
     r.method.no_memory = 1;
     r.method.no_hessian = l->no_hessian;
     r.eta = l->no_memory ? 1 : 0.99;
-    r.step = l->no_memory ? RN_STEP_ADAM : RN_STEP_ADAM_NORMALISED;
-    r.gamma = rn_constant(rate);
+    r.update = l->no_memory ? RN_UPDATE_ADAM : RN_UPDATE_ADAM_NORMALISED;
+    r.gamma = rn_schedule_constant(rate);
     return r;
 }
 PLOT_FN recipe cartpole_authors(const learner *l) {
@@ -107,15 +107,15 @@ static const task tasks[2][TASKS] = { /* our recipes, the authors' */
     {{"CartPole", sizeof(cartpole), cartpole_make, cartpole_authors, 500, 500},
      {"InvertedPendulum", sizeof(inverted_pendulum), pendulum_make, pendulum_authors, 1000, 1000}}};
 
-PLOT_FN attack attack_of_kind(rn_lie_kind kind, const char *name) {
+PLOT_FN attack attack_of_kind(rn_attack_kind kind, const char *name) {
     attack a;
     memset(&a, 0, sizeof a);
-    a.name = name, a.lie.kind = kind;
+    a.name = name, a.desc.kind = kind;
     return a;
 }
 PLOT_FN attack attack_of_vector(agg_attack_kind kind) {
-    attack a = attack_of_kind(RN_LIE_VECTOR, agg_attack_name(kind));
-    a.lie.attack.kind = kind;
+    attack a = attack_of_kind(RN_ATTACK_VECTOR, agg_attack_name(kind));
+    a.desc.vector.kind = kind;
     return a;
 }
 #endif /* TASKS_H */

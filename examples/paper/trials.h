@@ -6,7 +6,7 @@
        for (size_t i = 0; i < t.points; i++) printf("%g %g\n", t.x[i], t.score[i]);
        trials_free(&t, 1);
 
-   A trial's score is the mean return of ten episodes with the most likely actions, every twenty trajectories. Define
+   A trial's score is the mean return of ten trajectories with the most likely actions, every twenty trajectories. Define
    _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
 #ifndef TRIALS_H
 #define TRIALS_H
@@ -14,7 +14,7 @@
 #include "paper.h"
 #include "../pool.h"
 
-enum { TRIAL_EPISODES = 10, TRIAL_EVERY = 20 }; /* of an exam; trajectories per agent from one exam to the next */
+enum { TRIAL_TRAJECTORIES = 10, TRIAL_EVERY = 20 }; /* of an evaluation; trajectories per agent from one evaluation to the next */
 
 typedef struct learner { /* a line in a figure */
     const char *name;
@@ -28,7 +28,7 @@ typedef struct recipe { /* everything else that is to be chosen: the same for al
     rn_method    method;
     rn_schedule  gamma;
     double       eta;
-    rn_step_kind step;
+    rn_update_kind update;
 } recipe;
 
 typedef struct task {
@@ -36,13 +36,13 @@ typedef struct task {
     size_t      state_size;         /* bytes of one instance */
     rn_env    (*env)(void *state);
     recipe    (*choose)(const learner *l);
-    size_t      exam_steps;         /* an episode's length in the exam */
+    size_t      evaluation_steps;         /* a trajectory's length in the evaluation */
     double      best;               /* the largest return there is, or that the figure shows */
 } task;
 
 typedef struct attack {
     const char *name;
-    rn_lie      lie;
+    rn_attack      desc;
 } attack;
 
 typedef struct trial {
@@ -51,7 +51,7 @@ typedef struct trial {
     const attack  *attack;
     recipe         recipe;
     uint64_t       seed;
-    size_t         agents, f, liars; /* 10, 3, 3 */
+    size_t         agents, f, adversaries; /* 10, 3, 3 */
     size_t         trajectories;     /* per agent, 1800 */
     size_t         points;           /* the rest is filled in by trials_run */
     int            found;            /* 1: an earlier call had done it */
@@ -62,7 +62,7 @@ PLOT_FN trial trial_make(const task *k, const learner *l, const attack *a, uint6
     trial t;
     memset(&t, 0, sizeof t);
     t.task = k, t.learner = l, t.attack = a, t.seed = seed, t.recipe = k->choose(l);
-    t.agents = 10, t.f = t.liars = 3, t.trajectories = 1800;
+    t.agents = 10, t.f = t.adversaries = 3, t.trajectories = 1800;
     return t;
 }
 
@@ -71,7 +71,7 @@ PLOT_FN size_t trial_batch(const trial *t) { return t->recipe.method.batch ? t->
 PLOT_FN size_t trial_per_round(const trial *t) { /* trajectories an agent plays in a round */
     return trial_batch(t) * (t->recipe.method.no_hessian ? 1 : 2);
 }
-PLOT_FN size_t trial_every(const trial *t) { /* rounds between exams */
+PLOT_FN size_t trial_every(const trial *t) { /* rounds between evaluations */
     const size_t n = TRIAL_EVERY / trial_per_round(t);
     return n ? n : 1;
 }
@@ -81,14 +81,14 @@ PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
     rn_trainer *trainer = NULL;
     if (!envs) exit(1);
     for (size_t i = 0; i < t->agents; i++) envs[i] = t->task->env(states + i * t->task->state_size);
-    rn_trainer_desc d = rn_make_trainer_desc(t->agents, t->f, envs, rn_net_policy(net, &t->recipe.net));
+    rn_trainer_desc d = rn_make_trainer_desc(t->agents, t->f, envs, rn_make_net_policy(net, &t->recipe.net));
     d.method = t->recipe.method;
     d.server.agg.rule = t->learner->rule;
     d.server.gamma = t->recipe.gamma;
-    d.server.eta = rn_constant(t->recipe.eta);
-    d.server.step = t->recipe.step;
-    d.liars = t->liars;
-    d.lie = t->attack->lie;
+    d.server.eta = rn_schedule_constant(t->recipe.eta);
+    d.server.update = t->recipe.update;
+    d.adversaries = t->adversaries;
+    d.attack = t->attack->desc;
     d.seed = t->seed;
     const rn_status s = rn_trainer_create(&trainer, &d);
     free(envs);
@@ -96,12 +96,12 @@ PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
     return trainer;
 }
 
-PLOT_FN double trial_exam(const trial *t, const rn_policy *p, const rn_env *env, const rn_real *theta, size_t point) {
-    rn_eval_desc d = {TRIAL_EPISODES, t->task->exam_steps, 0, 0, 0};
-    rn_eval      e = {0, 0, 0, 0};
-    const size_t size = rn_evaluate_size(env, p);
+PLOT_FN double trial_evaluate(const trial *t, const rn_policy *p, const rn_env *env, const rn_real *theta, size_t point) {
+    rn_evaluation_desc d = {TRIAL_TRAJECTORIES, t->task->evaluation_steps, 0, 0, 0};
+    rn_evaluation      e = {0, 0, 0, 0};
+    const size_t size = rn_evaluate_scratch_size(env, p);
     void        *scratch = malloc(size);
-    d.seed = 7919 * t->seed + point; /* other episodes in every exam, the same for all learners */
+    d.seed = 7919 * t->seed + point; /* other trajectories in every evaluation, the same for all learners */
     if (!scratch || rn_evaluate(&d, env, p, theta, scratch, size, &e) != RN_OK) exit(1);
     free(scratch);
     return e.mean;
@@ -111,16 +111,16 @@ PLOT_FN void trial_run(trial *t) {
     char        *states = (char *)calloc(t->agents + 1, t->task->state_size);
     rn_net       net;
     rn_policy    policy;
-    rn_env       exam;
+    rn_env       evaluation;
     rn_trainer  *trainer;
     const size_t every = trial_every(t);
     if (!states) exit(1);
     trainer = trial_start(t, &net, states);
-    policy = rn_net_policy(&net, &t->recipe.net);
-    exam = t->task->env(states + t->agents * t->task->state_size);
+    policy = rn_make_net_policy(&net, &t->recipe.net);
+    evaluation = t->task->env(states + t->agents * t->task->state_size);
     for (size_t p = 0; p < t->points; p++) {
-        for (size_t i = 0; p > 0 && i < every; i++) (void)rn_trainer_round(trainer); /* a refusal means: no step */
-        t->score[p] = trial_exam(t, &policy, &exam, rn_trainer_theta(trainer), p);
+        for (size_t i = 0; p > 0 && i < every; i++) (void)rn_trainer_run_round(trainer); /* a refusal means: no step */
+        t->score[p] = trial_evaluate(t, &policy, &evaluation, rn_trainer_theta(trainer), p);
         t->steps[p] = p ? (double)rn_trainer_progress(trainer)->env_steps : 0;
     }
     rn_trainer_destroy(trainer);

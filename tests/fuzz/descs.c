@@ -13,10 +13,10 @@ enum { MOST_AGENTS = 5, STEPS = 60, MOST_BYTES = 1 << 20 };
 /* ---- a task of any shape: its observations come from the rng and stay small */
 typedef struct blob { rn_env *shape; uint32_t steps; } blob;
 static void blob_look(const blob *b, const agg_rng *r, rn_real *obs) {
-    for (size_t k = 0; k < b->shape->obs_dim; k++) obs[k] = (rn_real)rn_below(r, 3);
+    for (size_t k = 0; k < b->shape->obs_dim; k++) obs[k] = (rn_real)rn_draw_below(r, 3);
 }
 static void blob_reset(void *self, const agg_rng *r, rn_real *obs) { blob_look((blob *)self, r, obs); }
-static rn_result blob_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result blob_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
     blob *b = (blob *)self;
     *reward = (double)act[b->shape->act_dim - 1];
     blob_look(b, r, obs);
@@ -30,7 +30,7 @@ typedef struct world {
     rn_table  table;
     rn_env    envs[MOST_AGENTS];
     blob      blobs[MOST_AGENTS];
-    rn_lie    lies[MOST_AGENTS];
+    rn_attack    attacks[MOST_AGENTS];
     rn_policy policy;
 } world;
 
@@ -38,7 +38,7 @@ static rn_policy feed_policy(feed *f, world *w) {
     rn_net_desc d;
     if (feed_byte(f) < 64) {
         const size_t states = feed_size(f), actions = feed_size(f);
-        return rn_table_policy(&w->table, states, actions);
+        return rn_make_table_policy(&w->table, states, actions);
     }
     memset(&d, 0, sizeof d);
     d.obs_dim = feed_size(f);
@@ -56,7 +56,7 @@ static rn_policy feed_policy(feed *f, world *w) {
         d.clip = feed_double(f);
         d.out_scale = feed_double(f);
     }
-    return rn_net_policy(&w->net, &d);
+    return rn_make_net_policy(&w->net, &d);
 }
 static rn_env feed_env(feed *f, world *w, size_t i) {
     rn_env e;
@@ -107,7 +107,7 @@ static double from_self(void *self, size_t t) { return *(double *)self / (double
 static rn_schedule feed_schedule(feed *f, double *self) {
     rn_schedule s;
     memset(&s, 0, sizeof s);
-    s.kind = (rn_schedule_kind)feed_enum(f, RN_CALLBACK + 1);
+    s.kind = (rn_schedule_kind)feed_enum(f, RN_SCHEDULE_CALLBACK + 1);
     s.value = feed_double(f);
     s.end = feed_double(f);
     s.factor = feed_double(f);
@@ -137,15 +137,15 @@ static agg_desc feed_agg(feed *f, rng *random) {
     if (feed_flag(f)) d.rng = rng_for_library(random);
     return d;
 }
-static rn_lie feed_lie(feed *f) {
-    rn_lie l;
+static rn_attack feed_attack(feed *f) {
+    rn_attack l;
     memset(&l, 0, sizeof l);
-    l.kind = (rn_lie_kind)feed_enum(f, RN_LIE_NONE + 1);
-    l.attack.kind = (agg_attack_kind)feed_enum(f, AGG_ATTACK_COUNT);
-    l.attack.n = feed_size(f);
-    l.attack.f = feed_size(f);
-    l.attack.target = feed_size(f);
-    l.attack.strength = feed_double(f);
+    l.kind = (rn_attack_kind)feed_enum(f, RN_ATTACK_NONE + 1);
+    l.vector.kind = (agg_attack_kind)feed_enum(f, AGG_ATTACK_COUNT);
+    l.vector.n = feed_size(f);
+    l.vector.f = feed_size(f);
+    l.vector.target = feed_size(f);
+    l.vector.strength = feed_double(f);
     return l;
 }
 
@@ -153,42 +153,42 @@ static rn_lie feed_lie(feed *f) {
 static void try_numbers(feed *f) {
     double self;
     rn_schedule s = feed_schedule(f, &self);
-    rn_theory p;
+    rn_assumptions p;
     rn_constants c;
-    const size_t n = feed_size(f), liars = feed_size(f), dim = feed_size(f);
+    const size_t n = feed_size(f), adversaries = feed_size(f), dim = feed_size(f);
     const agg_rule rule = (agg_rule)feed_enum(f, AGG_RULE_COUNT);
-    const double T = feed_double(f), eps = feed_double(f), lambda = agg_lambda(rule, n, liars, dim);
+    const double T = feed_double(f), eps = feed_double(f), lambda = agg_lambda(rule, n, adversaries, dim);
     memset(&p, 0, sizeof p);
     p.G1 = feed_double(f), p.G2 = feed_double(f), p.R = feed_double(f), p.muF = feed_double(f);
     p.discount = feed_double(f), p.lambda = feed_double(f), p.eps_bias = feed_double(f), p.gap = feed_double(f);
     p.sigma2 = feed_double(f), p.sigmaH2 = feed_double(f);
-    p.n = n, p.f = liars;
-    (void)rn_schedule_at(&s, feed_size(f));
+    p.n = n, p.f = adversaries;
+    (void)rn_schedule_value(&s, feed_size(f));
     c = rn_theory_constants(&p, T);
     PROMISE(!isnan(c.H));
     PROMISE(!(rn_theory_bound(&p, T) < 0) || rn_theory_bound(&p, T) <= -1);
     PROMISE(rn_theory_trajectories(&p, eps) <= -1 || rn_theory_trajectories(&p, eps) >= 2);
     PROMISE(lambda >= 0 || lambda <= -1);
-    PROMISE(agg_samples(rule, eps, n, liars, dim) >= 0 || lambda < 0);
+    PROMISE(agg_sample_complexity(rule, eps, n, adversaries, dim) >= 0 || lambda < 0);
     PROMISE(agg_max_f(rule, n) <= n / 2);
-    PROMISE(rn_theorem_horizon(T, eps) <= 1000000000);
+    PROMISE(rn_theory_horizon(T, eps) <= 1000000000);
     PROMISE(agg_rule_name(rule) && agg_rule_cost(rule) && rn_status_text((rn_status)rule) && agg_status_text((agg_status)rule));
-    PROMISE(agg_attack_name((agg_attack_kind)rule) && agg_rule_order_optimal(rule) >= 0);
+    PROMISE(agg_attack_name((agg_attack_kind)rule) && agg_rule_is_order_optimal(rule) >= 0);
 }
 /* ---- what takes rows */
 static void try_rows(feed *f) {
-    const size_t n = feed_below(f, 9), dim = feed_below(f, 9), liars = feed_below(f, 5);
+    const size_t n = feed_below(f, 9), dim = feed_below(f, 9), adversaries = feed_below(f, 5);
     table t = feed_table(f, n, dim + 1);
     agg_real *own = feed_row(f, dim + 1, NULL), *out = (agg_real *)need(calloc(dim + 1, sizeof *out));
     rng random = rng_make(feed_byte(f));
-    rn_lie l = feed_lie(f);
+    rn_attack l = feed_attack(f);
     double ratio = -1;
     uint64_t worst = 0;
     agg_status s;
-    if (feed_flag(f)) l.attack.rng = rng_for_library(&random);
-    s = agg_attack(&l.attack, t.read, n, dim, own, out);
+    if (feed_flag(f)) l.vector.rng = rng_for_library(&random);
+    s = agg_attack(&l.vector, t.read, n, dim, own, out);
     PROMISE((unsigned)s < AGG_STATUS_COUNT);
-    s = agg_resilience(t.read, n, dim, liars, n && t.read[0] ? t.read[0] : out, &ratio, &worst);
+    s = agg_resilience(t.read, n, dim, adversaries, n && t.read[0] ? t.read[0] : out, &ratio, &worst);
     PROMISE(s == AGG_OK ? ratio >= 0 && worst < (uint64_t)1 << n : ratio <= -1 && !worst);
     free(own);
     free(out);
@@ -222,7 +222,7 @@ static void try_agent(feed *f, world *w, const rn_env *e, const rn_method *m, si
     theta = (rn_real *)need(calloc(w->policy.dim, sizeof *theta));
     theta[0] = (rn_real)feed_double(f);
     for (int i = 0; i < 3; i++) {
-        const rn_status s = rn_agent_begin(a, theta, feed_double(f));
+        const rn_status s = rn_agent_begin_round(a, theta, feed_double(f));
         if (s == RN_OK) (void)rn_agent_tick(a, STEPS, NULL);
         PROMISE(!rn_agent_direction(a) || all_finite(rn_agent_direction(a), w->policy.dim));
     }
@@ -230,15 +230,15 @@ static void try_agent(feed *f, world *w, const rn_env *e, const rn_method *m, si
     free(raw);
 }
 static void try_evaluate(feed *f, const world *w, const rn_env *e) {
-    const size_t size = rn_evaluate_size(e, &w->policy);
+    const size_t size = rn_evaluate_scratch_size(e, &w->policy);
     rn_real *theta;
-    rn_eval_desc d;
-    rn_eval out;
+    rn_evaluation_desc d;
+    rn_evaluation out;
     rn_status s;
     unsigned char small[64], *raw;
     void *block;
     memset(&d, 0, sizeof d);
-    d.episodes = feed_below(f, 4);
+    d.trajectories = feed_below(f, 4);
     d.horizon = feed_below(f, 20);
     d.sampled = feed_flag(f);
     d.stream = (uint32_t)feed_size(f);
@@ -259,11 +259,11 @@ static void train(feed *f, rn_trainer *t, const world *w) {
     size_t left = STEPS, used;
     for (int i = 0; i < 8 && left; i++) {
         const rn_status s = rn_trainer_tick(t, 1 + feed_below(f, 20) % left, &used);
-        rn_lie l = feed_lie(f);
+        rn_attack l = feed_attack(f);
         left -= used < left ? used : left;
         PROMISE(s == RN_OK || s == RN_MORE || s == RN_ERR_AGGREGATE || s == RN_ERR_THETA);
         PROMISE(all_finite(rn_trainer_theta(t), w->policy.dim));
-        if (feed_byte(f) > 192) (void)rn_trainer_set_lie(t, feed_below(f, MOST_AGENTS + 1), &l);
+        if (feed_byte(f) > 192) (void)rn_trainer_set_attack(t, feed_below(f, MOST_AGENTS + 1), &l);
         if (feed_byte(f) > 192) {
             const size_t size = rn_trainer_save_size(t);
             unsigned char *bytes = (unsigned char *)need(malloc(size + 1));
@@ -286,19 +286,19 @@ static void try_trainer(feed *f, world *w, const rn_method *m, rng *random) {
     d.agents = feed_below(f, MOST_AGENTS + 1);
     for (size_t i = 0; i < MOST_AGENTS; i++) {
         w->envs[i] = feed_env(f, w, i);
-        w->lies[i] = feed_lie(f);
+        w->attacks[i] = feed_attack(f);
     }
     d.envs = w->envs;
     d.policy = w->policy;
     d.method = *m;
     if (feed_flag(f)) d.server.agg = feed_agg(f, random);
-    d.server.gamma = feed_flag(f) ? feed_schedule(f, &self[0]) : rn_constant(0.1);
-    d.server.eta = feed_flag(f) ? feed_schedule(f, &self[1]) : rn_constant(0.5);
-    d.server.step = (rn_step_kind)feed_enum(f, 4);
+    d.server.gamma = feed_flag(f) ? feed_schedule(f, &self[0]) : rn_schedule_constant(0.1);
+    d.server.eta = feed_flag(f) ? feed_schedule(f, &self[1]) : rn_schedule_constant(0.5);
+    d.server.update = (rn_update_kind)feed_enum(f, 4);
     if (feed_flag(f)) d.server.radius = feed_double(f);
-    d.liars = feed_flag(f) ? feed_size(f) : 0;
-    d.lie = feed_lie(f);
-    if (feed_flag(f)) d.each = w->lies;
+    d.adversaries = feed_flag(f) ? feed_size(f) : 0;
+    d.attack = feed_attack(f);
+    if (feed_flag(f)) d.attacks = w->attacks;
     d.seed = feed_byte(f);
     size = rn_trainer_size(&d);
     if (!size) PROMISE(rn_trainer_init(&t, &d, &d, sizeof d) > RN_MORE && !t);

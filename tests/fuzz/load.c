@@ -35,7 +35,7 @@ static bytes forge(feed *f, const rn_trainer *t) {
 static void go_on(setup *s, rn_trainer *t) {
     double score = 0;
     for (int i = 0; i < 3; i++) {
-        const rn_status st = rn_trainer_round(t);
+        const rn_status st = rn_trainer_run_round(t);
         bytes b;
         PROMISE(st == RN_OK || st == RN_ERR_AGGREGATE || st == RN_ERR_THETA);
         PROMISE(all_finite(rn_trainer_theta(t), s->p.policy.dim));
@@ -46,8 +46,8 @@ static void go_on(setup *s, rn_trainer *t) {
     for (size_t i = 0; i < TEAM; i++) PROMISE(rn_trainer_agent_status(t, i) != RN_ERR_ORDER); /* nobody is stuck */
     {
         walk w;
-        const rn_env exam = walk_env(&w, &s->m, 0);
-        PROMISE(rn_trainer_evaluate(t, &exam, 1, &score) == RN_OK && isfinite(score));
+        const rn_env evaluation = walk_env(&w, &s->m, 0);
+        PROMISE(rn_trainer_evaluate(t, &evaluation, 1, &score) == RN_OK && isfinite(score));
     }
 }
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t rounds_done, steps;
     setup_make(&s, (int)feed_below(&f, KINDS));
     PROMISE(rn_trainer_create(&t, &s.d) == RN_OK);
-    for (rounds_done = feed_below(&f, 3); rounds_done > 0; rounds_done--) PROMISE(rn_trainer_round(t) == RN_OK);
+    for (rounds_done = feed_below(&f, 3); rounds_done > 0; rounds_done--) PROMISE(rn_trainer_run_round(t) == RN_OK);
     if (feed_flag(&f)) (void)rn_trainer_tick(t, feed_below(&f, 40), NULL);
     steps = feed_below(&f, 8);
     b = forge(&f, t);

@@ -12,7 +12,7 @@ enum { MOST_DIM = 24 };
 static rn_schedule feed_schedule(feed *f) {
     rn_schedule s;
     memset(&s, 0, sizeof s);
-    s.kind = (rn_schedule_kind)feed_below(f, RN_CALLBACK);
+    s.kind = (rn_schedule_kind)feed_below(f, RN_SCHEDULE_CALLBACK);
     s.value = feed_double(f);
     s.end = feed_double(f);
     s.factor = feed_double(f);
@@ -29,9 +29,9 @@ static rn_server_desc feed_desc(feed *f) {
     d.agg.f = feed_below(f, 5);
     d.agg.pre[0] = (agg_pre)(feed_byte(f) > 192 ? feed_below(f, AGG_PRE_COUNT) : 0);
     d.agg.clip = 1;
-    d.step = (rn_step_kind)feed_below(f, 4);
-    d.gamma = feed_flag(f) ? feed_schedule(f) : rn_constant(0.5);
-    d.eta = feed_flag(f) ? feed_schedule(f) : rn_constant(0.5);
+    d.update = (rn_update_kind)feed_below(f, 4);
+    d.gamma = feed_flag(f) ? feed_schedule(f) : rn_schedule_constant(0.5);
+    d.eta = feed_flag(f) ? feed_schedule(f) : rn_schedule_constant(0.5);
     if (feed_flag(f)) {
         d.beta1 = feed_double(f);
         d.beta2 = feed_double(f);
@@ -65,10 +65,10 @@ static void check_step(const rn_server_desc *d, const rn_server *s, rn_status st
     for (size_t k = 0; k < d->dim; k++) size = fmax(size, fabs((double)before[k]));
     PROMISE(st == RN_OK || st == RN_ERR_AGGREGATE || st == RN_ERR_THETA);
     PROMISE(all_finite(theta, d->dim) && all_finite(rn_server_direction(s), d->dim));
-    PROMISE(rn_server_round(s) == round + (st == RN_OK));
+    PROMISE(rn_server_current_round(s) == round + (st == RN_OK));
     if (st != RN_OK) { PROMISE(same_bits(theta, before, d->dim)); return; }
     if (d->radius > 0) PROMISE(norm_of(theta, NULL, d->dim) <= d->radius * (1 + 1e-5) + (double)REAL_MIN);
-    else if (d->step == RN_STEP_NORMALISED) {
+    else if (d->update == RN_UPDATE_NORMALISED) {
         const double most = fabs(p->gamma), moved = norm_of(theta, before, d->dim);
         PROMISE(moved <= most * (1 + 1e-5) + 2 * EPS * (size + most) * sqrt((double)d->dim) + (double)REAL_MIN);
     }
@@ -97,14 +97,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int round = 0; round < 6 && f.left; round++) {
         table t = feed_table(&f, d.n, d.dim);
         rn_real before[MOST_DIM];
-        const size_t at = rn_server_round(s);
+        const size_t at = rn_server_current_round(s);
         rn_progress p;
         rn_status st;
         memcpy(before, rn_server_theta(s), d.dim * sizeof *before);
-        st = rn_server_step(s, t.read, &p);
+        st = rn_server_update(s, t.read, &p);
         check_step(&d, s, st, &p, before, at);
         check_saving(s, other, d.dim);
-        if (st != RN_OK) rn_server_skip(s);
+        if (st != RN_OK) rn_server_skip_round(s);
         table_free(&t);
     }
     free(block);

@@ -23,7 +23,7 @@ public:
     }
 
 private:
-    rn_result step(bool right, rn_real *obs, double *reward) {
+    rn_step_result step(bool right, rn_real *obs, double *reward) {
         at_ += right ? 1 : at_ > 0 ? -1 : 0;
         obs[0] = static_cast<rn_real>(at_);
         *reward = -1;
@@ -38,16 +38,16 @@ int main() {
     std::vector<rn_env> envs;
     for (Corridor &task : tasks) envs.push_back(task.env());
     rn_table table;
-    rn_trainer_desc desc = rn_make_trainer_desc(5, 1, envs.data(), rn_table_policy(&table, 5, 2));
+    rn_trainer_desc desc = rn_make_trainer_desc(5, 1, envs.data(), rn_make_table_policy(&table, 5, 2));
     std::size_t rounds = 0;
     desc.method.horizon = 50;
-    desc.liars = 1;
+    desc.adversaries = 1;
     desc.progress = [](void *self, const rn_progress *) { ++*static_cast<std::size_t *>(self); };
     desc.progress_self = &rounds;
     std::vector<unsigned char> memory(rn_trainer_size(&desc));
     rn_trainer *trainer = nullptr;
     rn_status s = rn_trainer_init(&trainer, &desc, memory.data(), memory.size());
-    for (int round = 0; s == RN_OK && round < 100; round++) s = rn_trainer_round(trainer);
+    for (int round = 0; s == RN_OK && round < 100; round++) s = rn_trainer_run_round(trainer);
     double score = 0;
     if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[5], 1, &score);
     std::printf("%s, score %g after %lu rounds\n", rn_status_text(s), score, static_cast<unsigned long>(rounds));

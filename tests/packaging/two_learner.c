@@ -7,7 +7,7 @@ static void reset(void *self, const agg_rng *rng, rn_real *obs) {
     ((coin *)self)->flips = 0;
     obs[0] = 0;
 }
-static rn_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+static rn_step_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     (void)rng;
     obs[0] = 0;
     *reward = act[0] > 0 ? 1 : 0;
@@ -28,8 +28,8 @@ rn_trainer *make_learner(coin *coins, size_t n, rn_table *table, rn_status *stat
     rn_trainer *trainer = NULL;
     rn_trainer_desc d;
     for (size_t i = 0; i < n && i < 16; i++) envs[i] = coin_env(&coins[i]);
-    d = rn_make_trainer_desc(n < 16 ? n : 16, 1, envs, rn_table_policy(table, 1, 2));
-    d.liars = 1;
+    d = rn_make_trainer_desc(n < 16 ? n : 16, 1, envs, rn_make_table_policy(table, 1, 2));
+    d.adversaries = 1;
     *status = rn_trainer_create(&trainer, &d);
     return trainer;
 }

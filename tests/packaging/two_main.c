@@ -13,9 +13,9 @@ int main(void) {
     rn_table    table;
     rn_status   s;
     rn_trainer *trainer = make_learner(coins, 5, &table, &s);
-    const rn_env exam = coin_env(&coins[5]);
-    for (int round = 0; s == RN_OK && round < 50; round++) s = rn_trainer_round(trainer);
-    if (s == RN_OK) s = rn_trainer_evaluate(trainer, &exam, 1, &score);
+    const rn_env evaluation = coin_env(&coins[5]);
+    for (int round = 0; s == RN_OK && round < 50; round++) s = rn_trainer_run_round(trainer);
+    if (s == RN_OK) s = rn_trainer_evaluate(trainer, &evaluation, 1, &score);
     rn_trainer_destroy(trainer);
     if (agg_aggregate(&d, rows, &out, scratch, sizeof scratch, NULL) != AGG_OK) return 1;
     printf("%s, score %g, median %g, version %d.%d.%d\n", rn_status_text(s), score, (double)out, RN_VERSION_MAJOR,

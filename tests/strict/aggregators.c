@@ -17,13 +17,13 @@ int main(void) { return 0; }
 static int use_questions(void) {
     const int texts = agg_status_text(AGG_OK) && agg_rule_name(AGG_MDA) && agg_rule_cost(AGG_MDA) &&
                       agg_attack_name(AGG_ATTACK_ZERO);
-    const int numbers = agg_lambda(AGG_MDA, 5, 1, 2) > 0 && agg_samples(AGG_MDA, 0.1, 5, 1, 2) > 0 &&
-                        agg_max_f(AGG_MDA, 5) == 2 && agg_rule_order_optimal(AGG_MDA);
+    const int numbers = agg_lambda(AGG_MDA, 5, 1, 2) > 0 && agg_sample_complexity(AGG_MDA, 0.1, 5, 1, 2) > 0 &&
+                        agg_max_f(AGG_MDA, 5) == 2 && agg_rule_is_order_optimal(AGG_MDA);
     return texts && numbers;
 }
 
 int main(void) {
-    agg_real        a[] = {1, 1}, b[] = {1, 2}, c[] = {2, 1}, d[] = {2, 2}, liar[2], out[2];
+    agg_real        a[] = {1, 1}, b[] = {1, 2}, c[] = {2, 1}, d[] = {2, 2}, adversary[2], out[2];
     const agg_real *rows[5];
     char            scratch[8192];
     double          ratio = -1;
@@ -33,8 +33,8 @@ int main(void) {
     rows[1] = b;
     rows[2] = c;
     rows[3] = d;
-    rows[4] = liar;
-    if (agg_attack(&attack, rows, 4, 2, NULL, liar) != AGG_OK) return 1;
+    rows[4] = adversary;
+    if (agg_attack(&attack, rows, 4, 2, NULL, adversary) != AGG_OK) return 1;
     if (agg_scratch_size(&desc) > sizeof scratch) return 2;
     if (agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL) != AGG_OK) return 3;
     if (agg_resilience(rows, 5, 2, 1, out, &ratio, NULL) != AGG_OK) return 4;

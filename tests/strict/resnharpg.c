@@ -17,7 +17,7 @@ static void reset(void *self, const agg_rng *rng, rn_real *obs) {
     obs[0] = 0;
 }
 
-static rn_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+static rn_step_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
     (void)self;
     (void)rng;
     obs[0]  = 0;
@@ -37,10 +37,10 @@ int main(void) {
         envs[i].obs_dim = envs[i].act_dim = 1;
         envs[i].actions = 2;
     }
-    desc = rn_make_trainer_desc(3, 1, envs, rn_table_policy(&table, 1, 2));
+    desc = rn_make_trainer_desc(3, 1, envs, rn_make_table_policy(&table, 1, 2));
     desc.method.horizon = 1;
     if (rn_trainer_init(&trainer, &desc, memory, sizeof memory) != RN_OK) return 1;
-    if (rn_trainer_round(trainer) != RN_OK) return 2;
-    return rn_trainer_rounds(trainer) == 1 ? 0 : 3;
+    if (rn_trainer_run_round(trainer) != RN_OK) return 2;
+    return rn_trainer_rounds_done(trainer) == 1 ? 0 : 3;
 }
 #endif

@@ -18,7 +18,7 @@
 
 static const double PHYSICS_BOUND = 1e-12, CONTROL_BOUND = 1e-11;
 
-static double between(const agg_rng *rng, double low, double high) { return low + (high - low) * rn_uniform(rng); }
+static double between(const agg_rng *rng, double low, double high) { return low + (high - low) * rn_draw_uniform(rng); }
 static double worse(double a, double b) { return a >= b ? a : b; /* NaN as b wins */ }
 static double difference(const double *got, const double *expected, int n) {
     double most = 0;
@@ -54,19 +54,19 @@ static void random_control(world *w, const agg_rng *rng) {
 }
 static void throw_again(world *w, const agg_rng *rng) {
     double *q = w->state, *v = q + w->model->joints;
-    const double speed = rn_uniform(rng) < 0.5 ? 0.1 : 5;
+    const double speed = rn_draw_uniform(rng) < 0.5 ? 0.1 : 5;
     for (int i = 0; i < w->model->joints; i++) {
         const planar_joint *j = &w->model->joint[i];
         const double past = 0.05 * (j->high - j->low), reach = j->kind == PLANAR_HINGE ? 3 : 0.5;
         q[i] = j->low < j->high ? between(rng, j->low - past, j->high + past) : j->start + between(rng, -reach, reach);
         v[i] = between(rng, -speed, speed);
     }
-    w->left = (int)rn_below(rng, 100);
+    w->left = (int)rn_draw_below(rng, 100);
 }
 static void next_state(world *w, const agg_rng *rng) {
     if (w->left-- == 0) throw_again(w, rng);
     random_control(w, rng);
-    theirs(w, w->state, 1 + (int)rn_below(rng, (size_t)w->model->frame_skip), w->state);
+    theirs(w, w->state, 1 + (int)rn_draw_below(rng, (size_t)w->model->frame_skip), w->state);
     random_control(w, rng);
 }
 
@@ -74,7 +74,7 @@ static void next_state(world *w, const agg_rng *rng) {
 static double own_spread(world *w, int steps, const double *answer) {
     enum { TIMES = 100 };
     const int n = 2 * w->model->joints;
-    rn_random source = rn_random_make(1, 3);
+    rn_random source = rn_make_random(1, 3);
     const agg_rng rng = rn_random_rng(&source);
     double from[2 * PLANAR_JOINTS], to[2 * PLANAR_JOINTS], low[2 * PLANAR_JOINTS], high[2 * PLANAR_JOINTS], most = 0;
     for (int i = 0; i < n; i++) low[i] = high[i] = answer[i];
@@ -114,7 +114,7 @@ static void compare_state(world *w, tally *t) {
 }
 static int compare_model(const planar_model *m, planar_engine *physics, int v2, int states, uint64_t seed) {
     static world w;
-    rn_random   source = rn_random_make(seed, 0);
+    rn_random   source = rn_make_random(seed, 0);
     const agg_rng rng = rn_random_rng(&source);
     tally t = {0, 0, 0, 0, 0, 0, 0};
     char  why[1000];
@@ -140,14 +140,14 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
 }
 
 /* ---- the environments: both start alike and get the same actions; they part slowly, as far as the task amplifies
-   rounding, so that only the first steps of each episode are compared */
+   rounding, so that only the first steps of each trajectory are compared */
 static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t seed) {
-    enum { EPISODES = 200, STEPS = 5, MOST = 32 };
-    rn_random a = rn_random_make(seed, 1), b = a, c = rn_random_make(seed, 2);
+    enum { TRAJECTORIES = 200, STEPS = 5, MOST = 32 };
+    rn_random a = rn_make_random(seed, 1), b = a, c = rn_make_random(seed, 2);
     const agg_rng draw = rn_random_rng(&a), again = rn_random_rng(&b), dice = rn_random_rng(&c);
     double most = 0;
     int    fine = 1;
-    for (int e = 0; e < EPISODES; e++) {
+    for (int e = 0; e < TRAJECTORIES; e++) {
         rn_real obs[2][MOST], act[MOST];
         double  reward[2];
         ours.reset(ours.self, &draw, obs[0]);
@@ -155,7 +155,7 @@ static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t s
         for (int s = 0; s < STEPS; s++) {
             for (size_t i = 0; i < ours.act_dim; i++)
                 act[i] = (rn_real)between(&dice, 1.2 * ours.act_low, 1.2 * ours.act_high);
-            const rn_result r = ours.step(ours.self, act, &draw, obs[0], &reward[0]);
+            const rn_step_result r = ours.step(ours.self, act, &draw, obs[0], &reward[0]);
             if (theirs.step(theirs.self, act, &again, obs[1], &reward[1]) != r) fine = 0;
             most = worse(most, difference(&reward[0], &reward[1], 1));
             for (size_t i = 0; i < ours.obs_dim; i++) {

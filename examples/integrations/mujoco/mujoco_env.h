@@ -11,7 +11,7 @@
    only the simulation is another, and it is the same to rounding: see compare.c. For a model of your own, write the four
    lines of a task's judge and observe, and load your file where mujoco_open() loads the printed one.
    Debian: libmujoco-dev; link with -lmujoco. Needs open_memstream() of POSIX 2008. MuJoCo keeps more between steps than
-   positions and speeds (where its solver starts from), so that these environments cannot be saved inside an episode. */
+   positions and speeds (where its solver starts from), so that these environments cannot be saved inside a trajectory. */
 #ifndef MUJOCO_ENV_H
 #define MUJOCO_ENV_H
 #include "../../envs/half_cheetah.h"
@@ -88,13 +88,13 @@ static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
         task##_reset(&t->state, rng, obs);                                                                             \
         mujoco_set(&t->engine, &t->state.place, &t->state.speed);                                                      \
     }                                                                                                                  \
-    static rn_result mujoco_##task##_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,            \
+    static rn_step_result mujoco_##task##_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,            \
                                           double *reward) {                                                            \
         task   *state = &((mujoco_##task *)self)->state;                                                               \
         mujoco *engine = &((mujoco_##task *)self)->engine;                                                             \
         const double x = state->place;                                                                                 \
         double ctrl[motors];                                                                                           \
-        rn_result r = RN_TERMINATED;                                                                                   \
+        rn_step_result r = RN_TERMINATED;                                                                                   \
         int i;                                                                                                         \
         (void)rng;                                                                                                     \
         (void)x;                                                                                                       \
@@ -115,7 +115,7 @@ static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
         return mujoco_open(&self->engine, &task##_model, 0, why, size);                                                \
     }
 /* as Gym reads them: tip and forces of the last evaluation inside the last step */
-static rn_result mujoco_judge_poles(inverted_double_pendulum *p, const mujoco *e, double *reward) {
+static rn_step_result mujoco_judge_poles(inverted_double_pendulum *p, const mujoco *e, double *reward) {
     const double *origin = &e->data->xpos[3 * 3], *axes = &e->data->xmat[3 * 9]; /* of the third body, pole2 */
     p->tip_x = origin[0] + 0.6 * axes[2];
     p->tip_z = origin[2] + 0.6 * axes[8];
