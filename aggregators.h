@@ -105,6 +105,8 @@
                 and -funsafe-math-optimizations: do not use them.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out is untouched.
                 Nothing prints, aborts or asserts on your data. */
+
+/* clang-format off */
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
@@ -278,98 +280,139 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 }
 #endif
 #endif /* AGGREGATORS_H */
+/* clang-format on */
 
 /* ---- stop here if you only want the API ---------------------------------------------------------------------- */
 #if defined(AGGREGATORS_IMPLEMENTATION) && !defined(AGGREGATORS_IMPLEMENTED)
-#define AGGREGATORS_IMPLEMENTED
-/* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function per rule in the order
-   of RULES, 6 pre-aggregations, 7 the call, 8 what a host can ask, 9 attacks. aggi_ names are private. */
-#include <string.h> /* memcpy, memmove, memset */
+  #define AGGREGATORS_IMPLEMENTED
+/* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function
+   per rule in the order of RULES, 6 pre-aggregations, 7 the call, 8 what a host can ask, 9 attacks.
+   aggi_ names are private. */
+  #include <string.h> /* memcpy, memmove, memset */
 
-/* ---- 1 configuration ------------------------------------------------------------------------------------------ */
+/* ---- 1 configuration ------------------------------------------------------------------------- */
 
-#ifndef AGG_ASSERT
-  #include <assert.h>
-  #define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
-#endif
-#if defined(__clang__)            /* no fma behind our back: it would make the bits depend on the machine */
-  #pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__TINYC__)
-  #pragma GCC push_options
-  #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
-  #if FLT_EVAL_METHOD == 1
-    #pragma GCC optimize("excess-precision=fast") /* s390x as ISO C: float sums in double, if one lets it */
+  #ifndef AGG_ASSERT
+    #include <assert.h>
+    #define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
   #endif
-#endif
-#if defined(__GNUC__) && !defined(__TINYC__)
-  #define AGGI_INLINE   static inline __attribute__((always_inline))
-  #define AGGI_RESTRICT __restrict__
-  #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
-  #define AGGI_PREFETCH(p) __builtin_prefetch(p)
-  #if defined(__clang__) || __GNUC__ >= 9
-    #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
+  #if defined(__clang__) /* no fma behind our back: it would make the bits depend on the machine */
+    #pragma STDC FP_CONTRACT OFF
+  #elif defined(__GNUC__) && !defined(__TINYC__)
+    #pragma GCC push_options
+    #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+    #if FLT_EVAL_METHOD == 1
+      #pragma GCC optimize(                                                                        \
+          "excess-precision=fast") /* s390x as ISO C: float sums in double, if one lets it */
+    #endif
   #endif
-#else
-  #define AGGI_INLINE   static
-  #define AGGI_RESTRICT
-  #define AGGI_PREFETCH(p) ((void)(p))
-  #define AGGI_VECTOR(bytes) /* a "vector" of one number: the lanes, and so the bits, stay as they are */
-#endif
-#if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
-  #define AGGI_X86
-  #if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
-    #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+  #if defined(__GNUC__) && !defined(__TINYC__)
+    #define AGGI_INLINE        static inline __attribute__((always_inline))
+    #define AGGI_RESTRICT      __restrict__
+    #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+    #define AGGI_PREFETCH(p)   __builtin_prefetch(p)
+    #if defined(__clang__) || __GNUC__ >= 9
+      #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
+    #endif
+  #else
+    #define AGGI_INLINE static
+    #define AGGI_RESTRICT
+    #define AGGI_PREFETCH(p) ((void)(p))
+    #define AGGI_VECTOR(                                                                           \
+        bytes) /* a "vector" of one number: the lanes, and so the bits, stay as they are */
   #endif
-  #if !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
-    #define AGGI_AVX2 __attribute__((target("avx2"))) /* hot kernels once more, chosen at run time; no fma: same bits */
+  #if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
+    #define AGGI_X86
+    #if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
+      #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+    #endif
+    #if !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
+      #define AGGI_AVX2                                                                            \
+        __attribute__((                                                                            \
+            target("avx2"))) /* hot kernels once more, chosen at run time; no fma: same bits */
+    #endif
   #endif
-#endif
 
-#ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
+  #ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
+                   /* clang-format off */
   #define AGGI_CLONE(name, params, args)                                \
       AGGI_AVX2 static void name##_avx2 params { name##_body args; }    \
       static void name params {                                         \
           if (avx2) name##_avx2 args;                                   \
           else      name##_body args;                                   \
       }
-#else
-  #define AGGI_CLONE(name, params, args) static void name params { name##_body args; }
-#endif
+                   /* clang-format on */
+  #else
+    #define AGGI_CLONE(name, params, args)                                                         \
+      static void name params { name##_body args; }
+  #endif
 
-#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum over coordinates: part of the result's definition */
-#define AGGI_BLOCK  ((size_t)256)           /* coordinates summed in agg_real before the sum moves on to double */
-#define AGGI_CHUNK  ((size_t)2048)          /* coordinates that stay in the cache while all pairs visit them */
-#define AGGI_COLS   ((size_t)64)            /* columns sorted together */
-#define AGGI_FAR    16777216.0              /* GM: rows beyond this many radii are pulled in to it */
-#ifdef AGG_DOUBLE
-  #define AGGI_REAL_MAX DBL_MAX
-  #define AGGI_TINY     1e-280               /* a sum of squares outside these two may have lost terms on the way */
-  #define AGGI_HUGE     1e280
-#else
-  #define AGGI_REAL_MAX ((double)FLT_MAX)
-  #define AGGI_TINY     1e-24
-  #define AGGI_HUGE     1e300
-#endif
+  #define AGGI_LANES                                                                               \
+    (64 /                                                                                          \
+     sizeof(                                                                                       \
+         agg_real)) /* accumulators of a sum over coordinates: part of the result's definition */
+  #define AGGI_BLOCK                                                                               \
+    ((size_t)256) /* coordinates summed in agg_real before the sum moves on to double */
+  #define AGGI_CHUNK                                                                               \
+    ((size_t)2048)               /* coordinates that stay in the cache while all pairs visit them */
+  #define AGGI_COLS ((size_t)64) /* columns sorted together */
+  #define AGGI_FAR  16777216.0   /* GM: rows beyond this many radii are pulled in to it */
+  #ifdef AGG_DOUBLE
+    #define AGGI_REAL_MAX DBL_MAX
+    #define AGGI_TINY     1e-280 /* a sum of squares outside these two may have lost terms on the way */
+    #define AGGI_HUGE     1e280
+  #else
+    #define AGGI_REAL_MAX ((double)FLT_MAX)
+    #define AGGI_TINY     1e-24
+    #define AGGI_HUGE     1e300
+  #endif
 
-/* ---- 2 numbers: no libm, so the same bits everywhere ------------------------------------------------------------ */
+/* ---- 2 numbers: no libm, so the same bits everywhere ----------------------------------------- */
 
-static double aggi_infinity(void) { const volatile double big = DBL_MAX; return big * 2; }
-static int    aggi_finite(double v) { return v - v == 0; }
+static double aggi_infinity(void) {
+    const volatile double big = DBL_MAX;
+    return big * 2;
+}
+
+static int aggi_finite(double v) { return v - v == 0; }
+
 static double aggi_abs(double v) { return v < 0 ? -v : v; }
+
 static double aggi_min(double a, double b) { return a < b ? a : b; }
+
 static double aggi_max(double a, double b) { return a > b ? a : b; }
 
-static uint64_t aggi_bits(double v) { uint64_t u; memcpy(&u, &v, sizeof u); return u; }
-static double   aggi_from_bits(uint64_t u) { double v; memcpy(&v, &u, sizeof v); return v; }
-static double   aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); } /* -1022 <= e <= 1023 */
-static int      aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1023; } /* floor(log2 |v|), v normal */
+static uint64_t aggi_bits(double v) {
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    return u;
+}
 
-static double aggi_sqrt(double v) { /* Newton, then one step with the exact remainder v - y*y (Dekker): 0.51 ulp */
+static double aggi_from_bits(uint64_t u) {
+    double v;
+    memcpy(&v, &u, sizeof v);
+    return v;
+}
+
+/* -1022 <= e <= 1023 */
+static double aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); }
+
+/* floor(log2 |v|), v normal */
+static int aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1023; }
+
+/* Newton, then one step with the exact remainder v - y*y (Dekker): 0.51 ulp */
+static double aggi_sqrt(double v) {
     double scale = 1, y, hi, lo, rest;
-    int    i;
+    int i;
     if (!(v > 0)) return 0;
-    if (v < 1e-200) { v *= aggi_pow2(400); scale = aggi_pow2(-200); }
-    else if (v > 1e200) { if (!aggi_finite(v)) return v; v *= aggi_pow2(-400); scale = aggi_pow2(200); }
+    if (v < 1e-200) {
+        v *= aggi_pow2(400);
+        scale = aggi_pow2(-200);
+    } else if (v > 1e200) {
+        if (!aggi_finite(v)) return v;
+        v *= aggi_pow2(-400);
+        scale = aggi_pow2(200);
+    }
     y = aggi_from_bits((aggi_bits(v) >> 1) + ((uint64_t)1023 << 51));
     for (i = 0; i < 5; i++) y = 0.5 * (y + v / y);
     hi = y * 134217729.0;
@@ -379,30 +422,38 @@ static double aggi_sqrt(double v) { /* Newton, then one step with the exact rema
     return (y + rest / (2 * y)) * scale;
 }
 
-static double aggi_log(double v) { /* v > 0. v = m 2^e; log m = 2 atanh((m-1)/(m+1)) */
-    int    e, k;
+/* v > 0. v = m 2^e; log m = 2 atanh((m-1)/(m+1)) */
+static double aggi_log(double v) {
+    int e, k;
     double m, s, sum = 0;
     if (!aggi_finite(v)) return v;
     if (v < DBL_MIN) return aggi_log(v * aggi_pow2(64)) - 64 * 0.69314718055994530942;
     e = aggi_exponent(v);
     m = v * aggi_pow2(-e / 2) * aggi_pow2(-(e - e / 2));
-    if (m > 1.41421356237309504880) { m *= 0.5; e++; }
+    if (m > 1.41421356237309504880) {
+        m *= 0.5;
+        e++;
+    }
     s = (m - 1) / (m + 1);
     for (k = 10; k >= 0; k--) sum = sum * s * s + 1.0 / (2 * k + 1);
     return 2 * s * sum + e * 0.69314718055994530942;
 }
 
-static double aggi_normal_quantile(double p) { /* Acklam's rational approximation, 1e-9: enough for attacks */
-    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02,
-                                1.383577518672690e+02, -3.066479806614716e+01, 2.506628277459239e+00 };
-    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
-                                6.680131188771972e+01, -1.328068155288572e+01, 1.0 };
-    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                                -2.549732539343734e+00, 4.374664141464968e+00, 2.938163982698783e+00 };
-    static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                                3.754408661907416e+00, 1.0 };
+/* Acklam's rational approximation, 1e-9: enough for attacks */
+static double aggi_normal_quantile(double p) {
+    static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
+                               -2.759285104469687e+02, 1.383577518672690e+02,
+                               -3.066479806614716e+01, 2.506628277459239e+00};
+    static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02,
+                               -1.556989798598866e+02, 6.680131188771972e+01,
+                               -1.328068155288572e+01, 1.0};
+    static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01,
+                               -2.400758277161838e+00, -2.549732539343734e+00,
+                               4.374664141464968e+00,  2.938163982698783e+00};
+    static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                               3.754408661907416e+00, 1.0};
     double num = 0, den = 0, x;
-    int    i;
+    int i;
     if (p > 0.5) return -aggi_normal_quantile(1 - p);
     p = aggi_max(p, 1e-300);
     if (p < 0.02425) {
@@ -417,13 +468,18 @@ static double aggi_normal_quantile(double p) { /* Acklam's rational approximatio
     return x * num / den;
 }
 
-static double aggi_uniform(agg_rng rng) { /* (0,1), never an end */
+/* (0,1), never an end */
+static double aggi_uniform(agg_rng rng) {
     return ((double)(rng.next(rng.self) >> 11) + 0.5) * (1.0 / 9007199254740992.0);
 }
 
-typedef struct aggi_item { double key; size_t index; } aggi_item;
+typedef struct aggi_item {
+    double key;
+    size_t index;
+} aggi_item;
 
-static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) { /* stable merge sort: ties stay in index order */
+/* stable merge sort: ties stay in index order */
+static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) {
     size_t width, at, i, j, k;
     for (width = 1; width < n; width *= 2) {
         for (at = 0; at + width < n; at += 2 * width) {
@@ -436,7 +492,8 @@ static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) { /* stable merge 
     }
 }
 
-static double aggi_median_root(const aggi_item *sorted, size_t n) { /* root of the median length; keys are roots */
+/* root of the median length; keys are roots */
+static double aggi_median_root(const aggi_item *sorted, size_t n) {
     const double a = sorted[(n - 1) / 2].key, b = sorted[n / 2].key;
     return a < b ? b * aggi_sqrt(0.5 + 0.5 * (a / b) * (a / b)) : b;
 }
@@ -446,42 +503,60 @@ AGGI_INLINE size_t aggi_popcount(uint64_t u) {
     u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
     return (size_t)(((u + (u >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
-#if defined(__GNUC__) && !defined(__TINYC__)
-AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); } /* index of the lowest one; u != 0 */
-#else
+  #if defined(__GNUC__) && !defined(__TINYC__)
+/* index of the lowest one; u != 0 */
+AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
+  #else
 AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
-#endif
+  #endif
 
-/* ---- 3 scratch and context --------------------------------------------------------------------------------------- */
+/* ---- 3 scratch and context ------------------------------------------------------------------- */
 
-typedef struct aggi_arena { unsigned char *base; size_t used; int overflow; } aggi_arena; /* base NULL: only counts */
+typedef struct aggi_arena {
+    unsigned char *base;
+    size_t used;
+    int overflow;
+} aggi_arena; /* base NULL: only counts */
 
-static void *aggi_take(aggi_arena *a, size_t count, size_t size) { /* cache-line aligned */
+/* cache-line aligned */
+static void *aggi_take(aggi_arena *a, size_t count, size_t size) {
     const size_t max = (size_t)-1 / 4;
     size_t bytes;
-    void  *p;
-    if (count > max / size) { a->overflow = 1; return NULL; }
+    void *p;
+    if (count > max / size) {
+        a->overflow = 1;
+        return NULL;
+    }
     bytes = (count * size + 63) / 64 * 64;
-    if (bytes > max - a->used) { a->overflow = 1; return NULL; }
+    if (bytes > max - a->used) {
+        a->overflow = 1;
+        return NULL;
+    }
     p = a->base ? a->base + a->used : NULL;
     a->used += bytes;
     return p;
 }
 
-typedef struct aggi_mix { /* a pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j] */
-    size_t    n_in, n_out;
-    double   *weight, *total;
+typedef struct
+    aggi_mix { /* a pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j] */
+    size_t n_in, n_out;
+    double *weight, *total;
     agg_real *rows;
 } aggi_mix;
 
-typedef struct aggi_compare { uint32_t low, high, need; } aggi_compare; /* need: 1 the smaller, 2 the larger, 3 both */
+typedef struct aggi_compare {
+    uint32_t low, high, need;
+} aggi_compare; /* need: 1 the smaller, 2 the larger, 3 both */
 
-static size_t aggi_network_bound(size_t n) { /* n t (t+1)/4 with t = ceil(log2 n) */
+/* n t (t+1)/4 with t = ceil(log2 n) */
+static size_t aggi_network_bound(size_t n) {
     size_t t = 0;
     while ((size_t)1 << t < n) t++;
     return n * t * (t + 1) / 4 + 1;
 }
-static size_t aggi_network(size_t n, aggi_compare *list) { /* Batcher's merge exchange; returns the number of comparisons */
+
+/* Batcher's merge exchange; returns the number of comparisons */
+static size_t aggi_network(size_t n, aggi_compare *list) {
     size_t top = 1, p, q, r, d, i, count = 0;
     while (top < n) top *= 2;
     for (p = top / 2; p > 0; p /= 2) {
@@ -499,71 +574,81 @@ static size_t aggi_network(size_t n, aggi_compare *list) { /* Batcher's merge ex
 }
 
 typedef struct aggi_ctx {
-    const agg_desc  *desc;
-    agg_report       report;
-    size_t           n, f, dim;   /* rows in play now, adversaries still possible among them */
-    size_t           slices;      /* jobs: parts of the coordinates; depends on n and dim alone */
-    int              checked;     /* every row was scanned for NaN and Inf */
-    int              avx2;
-    const agg_real **x;           /* n (and one spare) rows in play */
-    const agg_real **chosen;      /* n + 1: rows some kernel is to work on */
-    const agg_real **sent;        /* the rows as sent, without the dropped ones */
-    size_t           sent_n;
-    size_t          *id;          /* their index in the caller's array */
-    size_t           pivot;
-    double          *weight;      /* result of a row-mixing rule: sum_i weight_i x_i / total */
-    double           total;
-    double          *length;      /* n: ROOTS of distances to a vector, see aggi_root() */
-    double          *back;        /* n: weights on their way back through the pre-aggregations */
-    agg_real        *stage;       /* dim: the result until it is sure to be one */
-    aggi_item       *item, *item_tmp;
-    double          *part;        /* slices x partial sums */
-    double          *pair;        /* n x n squared distances; roots of distances if wide */
-    int              wide;
-    int              exact;       /* take differences in double */
-    agg_real        *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
-    uint64_t        *count;       /* slices x n: how often a row was inside the window */
-    aggi_item       *col_item;    /* slices x 2n: a column sorted with its rows */
-    aggi_compare    *network;     /* comparisons that sort a column */
-    size_t           comparisons;
-    uint32_t        *read;        /* n */
-    int             *slice_bad;   /* slices: a number was not finite */
-    aggi_mix         mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
-    size_t           mixes;
-    uint64_t        *graph, *stack, *bits; /* MDA */
-    size_t          *degree, *full_degree;
-    double          *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
-    size_t          *pick;                 /* Bulyan, SMEA */
+    const agg_desc *desc;
+    agg_report report;
+    size_t n, f, dim; /* rows in play now, adversaries still possible among them */
+    size_t slices;    /* jobs: parts of the coordinates; depends on n and dim alone */
+    int checked;      /* every row was scanned for NaN and Inf */
+    int avx2;
+    const agg_real **x;      /* n (and one spare) rows in play */
+    const agg_real **chosen; /* n + 1: rows some kernel is to work on */
+    const agg_real **sent;   /* the rows as sent, without the dropped ones */
+    size_t sent_n;
+    size_t *id; /* their index in the caller's array */
+    size_t pivot;
+    double *weight; /* result of a row-mixing rule: sum_i weight_i x_i / total */
+    double total;
+    double *length;  /* n: ROOTS of distances to a vector, see aggi_root() */
+    double *back;    /* n: weights on their way back through the pre-aggregations */
+    agg_real *stage; /* dim: the result until it is sure to be one */
+    aggi_item *item, *item_tmp;
+    double *part; /* slices x partial sums */
+    double *pair; /* n x n squared distances; roots of distances if wide */
+    int wide;
+    int exact;             /* take differences in double */
+    agg_real *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
+    uint64_t *count;       /* slices x n: how often a row was inside the window */
+    aggi_item *col_item;   /* slices x 2n: a column sorted with its rows */
+    aggi_compare *network; /* comparisons that sort a column */
+    size_t comparisons;
+    uint32_t *read;               /* n */
+    int *slice_bad;               /* slices: a number was not finite */
+    aggi_mix mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
+    size_t mixes;
+    uint64_t *graph, *stack, *bits; /* MDA */
+    size_t *degree, *full_degree;
+    double *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
+    size_t *pick;                           /* Bulyan, SMEA */
     /* arguments of the kernel that runs now */
     const agg_real *const *k_rows;
-    const agg_real  *k_center;
-    const double    *k_weight;
-    agg_real        *k_out;
-    size_t           k_n, k_keep;
-    int              k_near;
-    double           k_total;
+    const agg_real *k_center;
+    const double *k_weight;
+    agg_real *k_out;
+    size_t k_n, k_keep;
+    int k_near;
+    double k_total;
 } aggi_ctx;
 
-#define AGGI_SUSPECT (-1) /* what a rule returns when it met a number that is not finite and nobody looked yet */
-#define AGGI_WORDS(n) (((n) + 63) / 64)
+  #define AGGI_SUSPECT                                                                             \
+    (-1) /* what a rule returns when it met a number that is not finite and nobody looked yet */
+  #define AGGI_WORDS(n) (((n) + 63) / 64)
 
 static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
-static int    aggi_uses_pre(const agg_desc *d, agg_pre p) { return d->pre[0] == p || d->pre[1] == p; }
+
+static int aggi_uses_pre(const agg_desc *d, agg_pre p) { return d->pre[0] == p || d->pre[1] == p; }
+
 static size_t aggi_bucket(const agg_desc *d) { return aggi_or(d->bucket, 2); }
-static size_t aggi_budget(const agg_desc *d) { /* a node of MDA's search costs up to n ceil(n/64) word operations */
+
+/* a node of MDA's search costs up to n ceil(n/64) word operations */
+static size_t aggi_budget(const agg_desc *d) {
     const size_t node = d->n * ((d->n - 1) / 64 + 1), nodes = ((size_t)1 << 26) / node;
     return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
 }
+
 static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->gap : 1 : 1e-6; }
-static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); } /* less is lost in rounding */
+
+/* less is lost in rounding */
+static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); }
 
 static int aggi_sorts_columns(const agg_desc *d) {
-    return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED || d->rule == AGG_BULYAN ||
-           d->rule == AGG_CCLIP;
+    return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED ||
+           d->rule == AGG_BULYAN || d->rule == AGG_CCLIP;
 }
+
 static int aggi_needs_pairs(const agg_desc *d) {
-    return d->rule == AGG_MDA || d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM || d->rule == AGG_GM ||
-           d->rule == AGG_BULYAN || d->rule == AGG_CAF || d->rule == AGG_SMEA || aggi_uses_pre(d, AGG_PRE_NNM);
+    return d->rule == AGG_MDA || d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM ||
+           d->rule == AGG_GM || d->rule == AGG_BULYAN || d->rule == AGG_CAF ||
+           d->rule == AGG_SMEA || aggi_uses_pre(d, AGG_PRE_NNM);
 }
 
 static size_t aggi_slices(size_t n, size_t dim) {
@@ -571,53 +656,59 @@ static size_t aggi_slices(size_t n, size_t dim) {
     return want < 1 ? 1 : want > most ? most : want;
 }
 
-static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that knows how much memory a desc needs */
+/* the one place that knows how much memory a desc needs */
+static void aggi_layout(aggi_ctx *c, aggi_arena *a) {
     const agg_desc *d = c->desc;
     const size_t n = d->n, dim = d->dim, w = AGGI_WORDS(n), s = c->slices;
-    const int    pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
+    const int pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
     const size_t pairs = square && n <= (size_t)-1 / 64 / n ? n * (n - 1) / 2 : 0;
     const size_t items = d->rule == AGG_MDA && pairs > n ? pairs : n;
     const size_t part = pair_rule && pairs > 2 * n ? pairs : 2 * n + 2;
     size_t i;
-    if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) || (square && n > (size_t)-1 / 64 / n)) { a->overflow = 1; return; }
-    c->x        = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
-    c->sent     = (const agg_real **)aggi_take(a, n, sizeof *c->sent);
-    c->id       = (size_t *)aggi_take(a, n, sizeof *c->id);
-    c->weight   = (double *)aggi_take(a, n + 1, sizeof *c->weight);
-    c->length   = (double *)aggi_take(a, n, sizeof *c->length);
-    c->chosen   = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
-    c->back     = (double *)aggi_take(a, n + 1, sizeof *c->back);
-    c->stage    = (agg_real *)aggi_take(a, dim, sizeof *c->stage);
-    c->item     = (aggi_item *)aggi_take(a, items, sizeof *c->item);
+    if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) ||
+        (square && n > (size_t)-1 / 64 / n)) {
+        a->overflow = 1;
+        return;
+    }
+    c->x = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
+    c->sent = (const agg_real **)aggi_take(a, n, sizeof *c->sent);
+    c->id = (size_t *)aggi_take(a, n, sizeof *c->id);
+    c->weight = (double *)aggi_take(a, n + 1, sizeof *c->weight);
+    c->length = (double *)aggi_take(a, n, sizeof *c->length);
+    c->chosen = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
+    c->back = (double *)aggi_take(a, n + 1, sizeof *c->back);
+    c->stage = (agg_real *)aggi_take(a, dim, sizeof *c->stage);
+    c->item = (aggi_item *)aggi_take(a, items, sizeof *c->item);
     c->item_tmp = (aggi_item *)aggi_take(a, items, sizeof *c->item_tmp);
-    c->part     = (double *)aggi_take(a, s * part, sizeof *c->part);
+    c->part = (double *)aggi_take(a, s * part, sizeof *c->part);
     c->slice_bad = (int *)aggi_take(a, s, sizeof *c->slice_bad);
     if (pair_rule) c->pair = (double *)aggi_take(a, n * n, sizeof *c->pair);
     if (aggi_sorts_columns(d)) {
-        c->cols  = (agg_real *)aggi_take(a, s * n, AGGI_COLS * sizeof *c->cols);
+        c->cols = (agg_real *)aggi_take(a, s * n, AGGI_COLS * sizeof *c->cols);
         c->count = (uint64_t *)aggi_take(a, s * n, sizeof *c->count);
         c->col_item = (aggi_item *)aggi_take(a, s * n, 2 * sizeof *c->col_item);
-        c->pick  = (size_t *)aggi_take(a, n, sizeof *c->pick);
+        c->pick = (size_t *)aggi_take(a, n, sizeof *c->pick);
         c->read = (uint32_t *)aggi_take(a, n, sizeof *c->read);
         c->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *c->network);
     }
     for (i = 0; i < 2; i++) {
         if (d->pre[i] == AGG_PRE_NONE) continue;
-        c->mix_room[i].rows   = (agg_real *)aggi_take(a, n, dim > (size_t)-1 / 8 ? (size_t)-1 : dim * sizeof(agg_real));
+        c->mix_room[i].rows =
+            (agg_real *)aggi_take(a, n, dim > (size_t)-1 / 8 ? (size_t)-1 : dim * sizeof(agg_real));
         c->mix_room[i].weight = (double *)aggi_take(a, n * n, sizeof(double));
-        c->mix_room[i].total  = (double *)aggi_take(a, n, sizeof(double));
+        c->mix_room[i].total = (double *)aggi_take(a, n, sizeof(double));
     }
     if (d->rule == AGG_MDA) {
-        c->graph  = (uint64_t *)aggi_take(a, n * w, sizeof *c->graph);
-        c->stack  = (uint64_t *)aggi_take(a, d->f + 2, (2 * w + 1) * sizeof *c->stack);
-        c->bits   = (uint64_t *)aggi_take(a, 6 * w, sizeof *c->bits);
+        c->graph = (uint64_t *)aggi_take(a, n * w, sizeof *c->graph);
+        c->stack = (uint64_t *)aggi_take(a, d->f + 2, (2 * w + 1) * sizeof *c->stack);
+        c->bits = (uint64_t *)aggi_take(a, 6 * w, sizeof *c->bits);
         c->degree = (size_t *)aggi_take(a, 2 * n + 1, sizeof *c->degree);
         c->full_degree = (size_t *)aggi_take(a, n, sizeof *c->full_degree);
     }
     if (d->rule == AGG_GM || d->rule == AGG_CAF || d->rule == AGG_SMEA) {
-        c->mat  = (double *)aggi_take(a, n * n, sizeof *c->mat);
+        c->mat = (double *)aggi_take(a, n * n, sizeof *c->mat);
         c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
-        c->vec  = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
+        c->vec = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
     }
     if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
         c->mat3 = (double *)aggi_take(a, n * n, sizeof *c->mat3);
@@ -626,34 +717,46 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) { /* the one place that know
     }
 }
 
-static void aggi_run(aggi_ctx *c, agg_job *job) { /* job(c, s) for every slice of the coordinates */
+/* job(c, s) for every slice of the coordinates */
+static void aggi_run(aggi_ctx *c, agg_job *job) {
     size_t s;
     for (s = 0; s < c->slices; s++) c->slice_bad[s] = 0;
-    if (c->desc->jobs.run && c->slices > 1) c->desc->jobs.run(c->desc->jobs.self, c->slices, job, c);
-    else for (s = 0; s < c->slices; s++) job(c, s);
+    if (c->desc->jobs.run && c->slices > 1)
+        c->desc->jobs.run(c->desc->jobs.self, c->slices, job, c);
+    else
+        for (s = 0; s < c->slices; s++) job(c, s);
 }
+
 static int aggi_any_bad(const aggi_ctx *c) {
     size_t s;
-    for (s = 0; s < c->slices; s++) if (c->slice_bad[s]) return 1;
+    for (s = 0; s < c->slices; s++)
+        if (c->slice_bad[s]) return 1;
     return 0;
 }
-static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) { /* whole chunks, the last slice takes the rest */
-    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices, extra = chunks % c->slices;
+
+/* whole chunks, the last slice takes the rest */
+static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) {
+    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices,
+                 extra = chunks % c->slices;
     return s == c->slices ? c->dim : (s * each + (s < extra ? s : extra)) * AGGI_CHUNK;
 }
 
-/* ---- 4 kernels over the rows -------------------------------------------------------------------------------------- */
+/* ---- 4 kernels over the rows ----------------------------------------------------------------- */
 
-/* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane l sums the coordinates
-   that are l modulo AGGI_LANES, AGGI_BLOCK of them in agg_real, then on in double; at the end the lanes are added in a fixed
-   tree. The width of vec changes the speed, not the bits. */
+/* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane
+   l sums the coordinates that are l modulo AGGI_LANES, AGGI_BLOCK of them in agg_real, then on in
+   double; at the end the lanes are added in a fixed tree. The width of vec changes the speed, not
+   the bits. */
 static double aggi_add_lanes(const double *lane) {
     double sum[AGGI_LANES];
     size_t l, w;
     for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
-    for (w = AGGI_LANES / 2; w; w /= 2) for (l = 0; l < w; l++) sum[l] += sum[l + w];
+    for (w = AGGI_LANES / 2; w; w /= 2)
+        for (l = 0; l < w; l++) sum[l] += sum[l + w];
     return sum[0];
 }
+
+/* clang-format off */
 #define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                                              \
     attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,            \
                                double *AGGI_RESTRICT sum) {                                                             \
@@ -681,73 +784,98 @@ static double aggi_add_lanes(const double *lane) {
             for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                                             \
         }                                                                                                               \
     }
-#define AGGI_LOAD(v, from) memcpy(&v, from, sizeof v)
-#if defined(__AVX512F__)
+/* clang-format on */
+  #define AGGI_LOAD(v, from) memcpy(&v, from, sizeof v)
+  #if defined(__AVX512F__)
 typedef agg_real aggi_vec AGGI_VECTOR(64);
-#elif defined(__AVX__)
+  #elif defined(__AVX__)
 typedef agg_real aggi_vec AGGI_VECTOR(32);
-#else
+  #else
 typedef agg_real aggi_vec AGGI_VECTOR(16);
-#endif
+  #endif
 AGGI_TILE_KERNEL(aggi_tile_base, , agg_real, aggi_vec, AGGI_LOAD)
-#ifdef AGGI_AVX2
+  #ifdef AGGI_AVX2
 typedef agg_real aggi_vec_avx2 AGGI_VECTOR(32);
 AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, agg_real, aggi_vec_avx2, AGGI_LOAD)
-#endif
-/* The same with differences and squares in double, for GM, whose angles between far rows need more than float distances. */
-#ifdef AGG_DOUBLE
-  #define aggi_exact_base aggi_tile_base
-  #define aggi_exact_avx2 aggi_tile_avx2
-#elif defined(AGGI_CONVERT)
-  #define AGGI_LOAD4(v, from) do { aggi_four t4; memcpy(&t4, from, sizeof t4); v = AGGI_CONVERT(t4, aggi_wide_four); } while (0)
-typedef float  aggi_four AGGI_VECTOR(16);
+  #endif
+/* The same with differences and squares in double, for GM, whose angles between far rows need more
+   than float distances. */
+  #ifdef AGG_DOUBLE
+    #define aggi_exact_base aggi_tile_base
+    #define aggi_exact_avx2 aggi_tile_avx2
+  #elif defined(AGGI_CONVERT)
+    #define AGGI_LOAD4(v, from)                                                                    \
+      do {                                                                                         \
+        aggi_four t4;                                                                              \
+        memcpy(&t4, from, sizeof t4);                                                              \
+        v = AGGI_CONVERT(t4, aggi_wide_four);                                                      \
+      } while (0)
+typedef float aggi_four AGGI_VECTOR(16);
 typedef double aggi_wide_four AGGI_VECTOR(32);
-  #define AGGI_LOAD2(v, from) do { aggi_two t2; memcpy(&t2, from, sizeof t2); v = AGGI_CONVERT(t2, aggi_wide_two); } while (0)
-typedef float  aggi_two AGGI_VECTOR(8);
+    #define AGGI_LOAD2(v, from)                                                                    \
+      do {                                                                                         \
+        aggi_two t2;                                                                               \
+        memcpy(&t2, from, sizeof t2);                                                              \
+        v = AGGI_CONVERT(t2, aggi_wide_two);                                                       \
+      } while (0)
+typedef float aggi_two AGGI_VECTOR(8);
 typedef double aggi_wide_two AGGI_VECTOR(16);
-  #ifdef __AVX__
+    #ifdef __AVX__
 AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_four, AGGI_LOAD4)
-  #else
+    #else
 AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_two, AGGI_LOAD2)
-  #endif
-  #ifdef AGGI_AVX2
+    #endif
+    #ifdef AGGI_AVX2
 AGGI_TILE_KERNEL(aggi_exact_avx2, AGGI_AVX2, double, aggi_wide_four, AGGI_LOAD4)
-  #endif
-#else
-  #define AGGI_LOAD1(v, from) v = (double)*(from)
+    #endif
+  #else
+    #define AGGI_LOAD1(v, from) v = (double)*(from)
 AGGI_TILE_KERNEL(aggi_exact_base, , double, double, AGGI_LOAD1)
-#endif
-static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,
-                      double *sum) {
-#ifdef AGGI_AVX2
+  #endif
+static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_real *const *b,
+                      size_t at, size_t blocks, double *sum) {
+  #ifdef AGGI_AVX2
     if (avx2) {
-        if (exact) aggi_exact_avx2(a, b, at, blocks, sum);
-        else       aggi_tile_avx2(a, b, at, blocks, sum);
+        if (exact)
+            aggi_exact_avx2(a, b, at, blocks, sum);
+        else
+            aggi_tile_avx2(a, b, at, blocks, sum);
         return;
     }
-#endif
+  #endif
     (void)avx2;
-    if (exact) aggi_exact_base(a, b, at, blocks, sum);
-    else       aggi_tile_base(a, b, at, blocks, sum);
+    if (exact)
+        aggi_exact_base(a, b, at, blocks, sum);
+    else
+        aggi_tile_base(a, b, at, blocks, sum);
 }
 
-static size_t aggi_pair_index(size_t i, size_t j, size_t n) { /* i < j: place in the packed upper triangle */
+/* i < j: place in the packed upper triangle */
+static size_t aggi_pair_index(size_t i, size_t j, size_t n) {
     return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }
 
 /* The coordinates of a chunk beyond its last whole block, added to the lanes of one tile. */
-static void aggi_tile_rest(const agg_real *const *a, const agg_real *const *b, size_t at, size_t width, double *sum) {
+static void aggi_tile_rest(const agg_real *const *a, const agg_real *const *b, size_t at,
+                           size_t width, double *sum) {
     size_t p, k, l;
     for (p = 0; p < 8; p++) {
         const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
         double *lane = sum + p * AGGI_LANES;
         for (k = 0; k + AGGI_LANES <= width; k += AGGI_LANES)
-            for (l = 0; l < AGGI_LANES; l++) { const double t = (double)x[k + l] - (double)y[k + l]; lane[l] += t * t; }
-        for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] - (double)y[k + l]; lane[l] += t * t; }
+            for (l = 0; l < AGGI_LANES; l++) {
+                const double t = (double)x[k + l] - (double)y[k + l];
+                lane[l] += t * t;
+            }
+        for (l = 0; k + l < width; l++) {
+            const double t = (double)x[k + l] - (double)y[k + l];
+            lane[l] += t * t;
+        }
     }
 }
 
-static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double *part) { /* part += this chunk, all pairs */
+/* part += this chunk, all pairs */
+static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double *part) {
     const size_t n = c->n, blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
     size_t i, j, p;
     for (i = 0; i < n; i += 2) {
@@ -755,13 +883,15 @@ static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double 
         a[0] = c->x[i];
         a[1] = c->x[i + 1 < n ? i + 1 : i];
         for (j = i + 1; j < n; j += 4) {
-            double sum[8 * AGGI_LANES] = { 0 };
+            double sum[8 * AGGI_LANES] = {0};
             for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
             aggi_tile(c->avx2, c->exact, a, b, at, blocks, sum);
             if (rest) aggi_tile_rest(a, b, at + blocks * AGGI_BLOCK, rest, sum);
             for (p = 0; p < 4 && j + p < n; p++) {
                 part[aggi_pair_index(i, j + p, n)] += aggi_add_lanes(sum + p * AGGI_LANES);
-                if (j + p > i + 1) part[aggi_pair_index(i + 1, j + p, n)] += aggi_add_lanes(sum + (4 + p) * AGGI_LANES);
+                if (j + p > i + 1)
+                    part[aggi_pair_index(i + 1, j + p, n)] +=
+                        aggi_add_lanes(sum + (4 + p) * AGGI_LANES);
             }
         }
     }
@@ -778,21 +908,27 @@ static void aggi_pairs_job(void *arg, size_t s) {
 }
 
 AGGI_INLINE double aggi_sum8(const double *lane) {
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows, from the smallest denormal
-   to the largest double, where ||a - b|| may overflow and its square may do either. aggi_ratio() goes back. */
-static double aggi_ratio(double root_a, double root_b) { return root_a / root_b * (root_a / root_b); }
+/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows,
+   from the smallest denormal to the largest double, where ||a - b|| may overflow and its square may
+   do either. aggi_ratio() goes back. */
+static double aggi_ratio(double root_a, double root_b) {
+    return root_a / root_b * (root_a / root_b);
+}
 
-static double aggi_near_power(double root) { /* an even power of two near root^2, within 2^+-1000; root > 0 */
+/* an even power of two near root^2, within 2^+-1000; root > 0 */
+static double aggi_near_power(double root) {
     const int e = 2 * aggi_exponent(root);
     return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
 }
 
-/* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow, safe route. */
+/* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow,
+   safe route. */
 static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
-    double big = 0, unit, sum[8] = { 0 };
+    double big = 0, unit, sum[8] = {0};
     size_t k;
     for (k = 0; k < dim; k++) {
         const double t = aggi_abs((double)a[k] - (b ? (double)b[k] : 0));
@@ -807,20 +943,27 @@ static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
     return aggi_sqrt(aggi_sqrt(aggi_sum8(sum))) * aggi_sqrt(unit);
 }
 
-static double aggi_pair_root(const aggi_ctx *c, double v) { return c->wide ? v : aggi_sqrt(aggi_sqrt(v)); }
+static double aggi_pair_root(const aggi_ctx *c, double v) {
+    return c->wide ? v : aggi_sqrt(aggi_sqrt(v));
+}
 
-static double aggi_pair_square(const aggi_ctx *c, double v, double unit) { /* squared distance, in units of another pair's */
+/* squared distance, in units of another pair's */
+static double aggi_pair_square(const aggi_ctx *c, double v, double unit) {
     return c->wide ? aggi_ratio(v, unit) * aggi_ratio(v, unit) : v / unit;
 }
 
-/* c->pair = squared distances of all rows in play. Sums whose terms may have over- or underflowed are done again safely;
-   in double builds the squares themselves may not fit, then (wide) the matrix holds roots of distances. */
+/* c->pair = squared distances of all rows in play. Sums whose terms may have over- or underflowed
+   are done again safely; in double builds the squares themselves may not fit, then (wide) the
+   matrix holds roots of distances. */
 static int aggi_pairs(aggi_ctx *c) {
     const size_t n = c->n, pairs = n * (n - 1) / 2;
     size_t i, j, s, p;
     aggi_run(c, aggi_pairs_job);
-    for (s = 1; s < c->slices; s++) for (p = 0; p < pairs; p++) c->part[p] += c->part[s * pairs + p];
-    if (!c->checked) for (p = 0; p < pairs; p++) if (!aggi_finite(c->part[p])) return AGGI_SUSPECT;
+    for (s = 1; s < c->slices; s++)
+        for (p = 0; p < pairs; p++) c->part[p] += c->part[s * pairs + p];
+    if (!c->checked)
+        for (p = 0; p < pairs; p++)
+            if (!aggi_finite(c->part[p])) return AGGI_SUSPECT;
     c->wide = 0;
     for (i = 0; i < n; i++) c->pair[i * n + i] = 0;
     for (;;) {
@@ -831,7 +974,8 @@ static int aggi_pairs(aggi_ctx *c) {
                     const double root = aggi_root(c->x[i], c->x[j], c->dim);
                     v = c->wide > 0 ? root : root * root * (root * root);
                     if (!c->wide && root > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
-                } else if (c->wide > 0) v = aggi_sqrt(aggi_sqrt(v));
+                } else if (c->wide > 0)
+                    v = aggi_sqrt(aggi_sqrt(v));
                 c->pair[i * n + j] = c->pair[j * n + i] = v;
             }
         }
@@ -841,59 +985,86 @@ static int aggi_pairs(aggi_ctx *c) {
 }
 
 /* c->length[i] = sqrt(||x_i - k_center||), k_center == NULL: of the norm. */
-AGGI_INLINE void aggi_square_body(int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum) {
-    double lane[8] = { 0 };
+AGGI_INLINE void aggi_square_body(int avx2, const agg_real *x, const agg_real *v, size_t width,
+                                  double *sum) {
+    double lane[8] = {0};
     size_t k, l;
     (void)avx2;
     for (k = 0; v && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) { const double t = (double)x[k + l] - (double)v[k + l]; lane[l] += t * t; }
+        for (l = 0; l < 8; l++) {
+            const double t = (double)x[k + l] - (double)v[k + l];
+            lane[l] += t * t;
+        }
     for (; !v && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) { const double t = (double)x[k + l]; lane[l] += t * t; }
-    for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] - (v ? (double)v[k + l] : 0); lane[l] += t * t; }
+        for (l = 0; l < 8; l++) {
+            const double t = (double)x[k + l];
+            lane[l] += t * t;
+        }
+    for (l = 0; k + l < width; l++) {
+        const double t = (double)x[k + l] - (v ? (double)v[k + l] : 0);
+        lane[l] += t * t;
+    }
     *sum = aggi_sum8(lane);
 }
-AGGI_CLONE(aggi_square, (int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum), (avx2, x, v, width, sum))
+AGGI_CLONE(aggi_square, (int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum),
+           (avx2, x, v, width, sum))
 
 static void aggi_lengths_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
     size_t i;
     for (i = 0; i < c->k_n; i++)
-        aggi_square(c->avx2, c->k_rows[i] + begin, c->k_center ? c->k_center + begin : NULL, width, &c->part[s * c->k_n + i]);
+        aggi_square(c->avx2, c->k_rows[i] + begin, c->k_center ? c->k_center + begin : NULL, width,
+                    &c->part[s * c->k_n + i]);
 }
-static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n, const agg_real *center) {
+
+static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n,
+                        const agg_real *center) {
     size_t i, s;
-    c->k_rows = rows; c->k_n = n; c->k_center = center;
+    c->k_rows = rows;
+    c->k_n = n;
+    c->k_center = center;
     aggi_run(c, aggi_lengths_job);
     for (i = 0; i < n; i++) {
         double sum = 0;
         for (s = 0; s < c->slices; s++) sum += c->part[s * n + i];
         if (!aggi_finite(sum) && !c->checked) return AGGI_SUSPECT;
-        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_sqrt(aggi_sqrt(sum)) : aggi_root(rows[i], center, c->dim);
+        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_sqrt(aggi_sqrt(sum))
+                                                     : aggi_root(rows[i], center, c->dim);
     }
     return AGG_OK;
 }
 
-/* k_out = sum_i k_weight[i] row_i / k_total. The weights sum to k_total, so it is written as x_0 + sum_i w_i (x_i - x_0), with
-   x_0 the row of most weight: equal rows come out exactly, and a giant of hardly any weight spoils nothing. A single row may
-   have any weight: it is scaled. k_out may be the first row. */
-AGGI_INLINE void aggi_add_rows(const agg_real *const *x, const double *w, size_t count, size_t at, size_t width,
-                               const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) { /* up to four at once */
+/* k_out = sum_i k_weight[i] row_i / k_total. The weights sum to k_total, so it is written as x_0 +
+   sum_i w_i (x_i - x_0), with x_0 the row of most weight: equal rows come out exactly, and a giant
+   of hardly any weight spoils nothing. A single row may have any weight: it is scaled. k_out may be
+   the first row. */
+/* up to four at once */
+AGGI_INLINE void aggi_add_rows(const agg_real *const *x, const double *w, size_t count, size_t at,
+                               size_t width, const double *AGGI_RESTRICT base,
+                               double *AGGI_RESTRICT acc) {
     const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[count > 1 ? 1 : 0] + at;
-    const agg_real *AGGI_RESTRICT x2 = x[count > 2 ? 2 : 0] + at, *AGGI_RESTRICT x3 = x[count > 3 ? 3 : 0] + at;
+    const agg_real *AGGI_RESTRICT x2 = x[count > 2 ? 2 : 0] + at,
+                                  *AGGI_RESTRICT x3 = x[count > 3 ? 3 : 0] + at;
     size_t k;
     if (count == 4) {
         for (k = 0; k < width; k++)
-            acc[k] = (((acc[k] + w[0] * ((double)x0[k] - base[k])) + w[1] * ((double)x1[k] - base[k])) +
-                      w[2] * ((double)x2[k] - base[k])) + w[3] * ((double)x3[k] - base[k]);
+            acc[k] =
+                (((acc[k] + w[0] * ((double)x0[k] - base[k])) + w[1] * ((double)x1[k] - base[k])) +
+                 w[2] * ((double)x2[k] - base[k])) +
+                w[3] * ((double)x3[k] - base[k]);
         return;
     }
     for (k = 0; k < width; k++) acc[k] += w[0] * ((double)x0[k] - base[k]);
-    if (count > 1) for (k = 0; k < width; k++) acc[k] += w[1] * ((double)x1[k] - base[k]);
-    if (count > 2) for (k = 0; k < width; k++) acc[k] += w[2] * ((double)x2[k] - base[k]);
+    if (count > 1)
+        for (k = 0; k < width; k++) acc[k] += w[1] * ((double)x1[k] - base[k]);
+    if (count > 2)
+        for (k = 0; k < width; k++) acc[k] += w[2] * ((double)x2[k] - base[k]);
 }
-AGGI_INLINE void aggi_combine_columns_body(int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
-                                           size_t at, size_t width, double *AGGI_RESTRICT acc) {
+
+AGGI_INLINE void aggi_combine_columns_body(int avx2, const agg_real *const *rows,
+                                           const double *weight, size_t n, double total, size_t at,
+                                           size_t width, double *AGGI_RESTRICT acc) {
     const agg_real *x[4];
     double w[4], base[AGGI_BLOCK], scale;
     size_t i, k, heavy = 0, used = 0, count = 0;
@@ -903,25 +1074,36 @@ AGGI_INLINE void aggi_combine_columns_body(int avx2, const agg_real *const *rows
         if (weight[i] > weight[heavy]) heavy = i;
     }
     scale = used == 1 ? weight[heavy] / total : 1;
-    for (k = 0; k < width; k++) { base[k] = (double)rows[heavy][at + k]; acc[k] = base[k] * scale; }
+    for (k = 0; k < width; k++) {
+        base[k] = (double)rows[heavy][at + k];
+        acc[k] = base[k] * scale;
+    }
     for (i = 0; i < n; i++) {
         if (weight[i] == 0 || i == heavy) continue;
         x[count] = rows[i];
         w[count++] = weight[i] / total;
-        if (count == 4) { aggi_add_rows(x, w, count, at, width, base, acc); count = 0; }
+        if (count == 4) {
+            aggi_add_rows(x, w, count, at, width, base, acc);
+            count = 0;
+        }
     }
     if (count) aggi_add_rows(x, w, count, at, width, base, acc);
 }
-AGGI_CLONE(aggi_combine_columns, (int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
-                                  size_t at, size_t width, double *acc), (avx2, rows, weight, n, total, at, width, acc))
+AGGI_CLONE(aggi_combine_columns,
+           (int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
+            size_t at, size_t width, double *acc),
+           (avx2, rows, weight, n, total, at, width, acc))
 
 static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
 
-/* The same for one column of finite numbers so large (double builds) that a difference overflowed. */
-static double aggi_combine_giants(const agg_real *const *rows, const double *weight, size_t n, double total, size_t at) {
+/* The same for one column of finite numbers so large (double builds) that a difference overflowed.
+   */
+static double aggi_combine_giants(const agg_real *const *rows, const double *weight, size_t n,
+                                  double total, size_t at) {
     double sum = 0;
     size_t i;
-    for (i = 0; i < n; i++) if (weight[i] != 0) sum += weight[i] / total * (0.125 * (double)rows[i][at]);
+    for (i = 0; i < n; i++)
+        if (weight[i] != 0) sum += weight[i] / total * (0.125 * (double)rows[i][at]);
     return aggi_clamp(sum * 8);
 }
 
@@ -930,29 +1112,39 @@ static void aggi_combine_job(void *arg, size_t s) {
     const size_t end = aggi_slice_begin(c, s + 1);
     double acc[AGGI_BLOCK];
     size_t at, k, width;
-    int    odd;
+    int odd;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
         aggi_combine_columns(c->avx2, c->k_rows, c->k_weight, c->k_n, c->k_total, at, width, acc);
         for (k = 0, odd = 0; k < width; k++) odd |= !(acc[k] - acc[k] == 0);
         for (k = 0; odd && c->checked && k < width; k++)
-            if (!aggi_finite(acc[k])) acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
+            if (!aggi_finite(acc[k]))
+                acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
         for (k = 0; k < width; k++) c->k_out[at + k] = (agg_real)acc[k];
         if (odd && !c->checked) c->slice_bad[s] = 1;
     }
 }
-static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *weight, size_t n, double total, agg_real *out) {
-    c->k_rows = rows; c->k_weight = weight; c->k_n = n; c->k_total = total; c->k_out = out;
+
+static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *weight, size_t n,
+                        double total, agg_real *out) {
+    c->k_rows = rows;
+    c->k_weight = weight;
+    c->k_n = n;
+    c->k_total = total;
+    c->k_out = out;
     aggi_run(c, aggi_combine_job);
     return aggi_any_bad(c) ? AGGI_SUSPECT : AGG_OK;
 }
 
-/* Columns: AGGI_COLS coordinates of all rows, sorted by a network, so that every comparison is a vector min and max over the
-   columns. It is Batcher's merge exchange less what the wanted window [from, to) does not need: results that nothing reads, and
-   (ordered == 0) comparisons inside the window that only put it in order. read: n numbers of scratch. */
-static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to, int ordered, uint32_t *read) {
+/* Columns: AGGI_COLS coordinates of all rows, sorted by a network, so that every comparison is a
+   vector min and max over the columns. It is Batcher's merge exchange less what the wanted window
+   [from, to) does not need: results that nothing reads, and (ordered == 0) comparisons inside the
+   window that only put it in order. read: n numbers of scratch. */
+static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to,
+                         int ordered, uint32_t *read) {
     size_t i, kept = count;
-    for (i = 0; i < n; i++) read[i] = i >= from && i < to ? 1 : 0; /* 1: by the window alone, 2: by a comparison */
+    for (i = 0; i < n; i++)
+        read[i] = i >= from && i < to ? 1 : 0; /* 1: by the window alone, 2: by a comparison */
     for (i = count; i-- > 0;) {
         aggi_compare c = list[i];
         if (!ordered && read[c.low] == 1 && read[c.high] == 1) continue;
@@ -965,6 +1157,7 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
     return count - kept;
 }
 
+/* clang-format off */
 #define AGGI_SORT_KERNEL(name, attribute, vec, vmin, vmax)                                                              \
     attribute static void name(agg_real *cols, const aggi_compare *list, size_t count) {                                \
         const size_t step = sizeof(vec) / sizeof(agg_real);                                                             \
@@ -985,38 +1178,40 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
             }                                                                                                           \
         }                                                                                                               \
     }
-#define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
-#define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
-#if defined(AGGI_X86)
-  #ifdef AGG_DOUBLE
-    #define AGGI_MIN128 __builtin_ia32_minpd
-    #define AGGI_MAX128 __builtin_ia32_maxpd
-    #define AGGI_MIN256 __builtin_ia32_minpd256
-    #define AGGI_MAX256 __builtin_ia32_maxpd256
-  #else
-    #define AGGI_MIN128 __builtin_ia32_minps
-    #define AGGI_MAX128 __builtin_ia32_maxps
-    #define AGGI_MIN256 __builtin_ia32_minps256
-    #define AGGI_MAX256 __builtin_ia32_maxps256
-  #endif
+/* clang-format on */
+  #define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
+  #define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
+  #if defined(AGGI_X86)
+    #ifdef AGG_DOUBLE
+      #define AGGI_MIN128 __builtin_ia32_minpd
+      #define AGGI_MAX128 __builtin_ia32_maxpd
+      #define AGGI_MIN256 __builtin_ia32_minpd256
+      #define AGGI_MAX256 __builtin_ia32_maxpd256
+    #else
+      #define AGGI_MIN128 __builtin_ia32_minps
+      #define AGGI_MAX128 __builtin_ia32_maxps
+      #define AGGI_MIN256 __builtin_ia32_minps256
+      #define AGGI_MAX256 __builtin_ia32_maxps256
+    #endif
 typedef agg_real aggi_vec128 AGGI_VECTOR(16);
 typedef agg_real aggi_vec256 AGGI_VECTOR(32);
-  #ifdef __AVX__
+    #ifdef __AVX__
 AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-  #else
+    #else
 AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec128, AGGI_MIN128, AGGI_MAX128)
-  #endif
-  #ifdef AGGI_AVX2
+    #endif
+    #ifdef AGGI_AVX2
 AGGI_SORT_KERNEL(aggi_sort_avx2, AGGI_AVX2, aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-  #endif
-#else
+    #endif
+  #else
 AGGI_SORT_KERNEL(aggi_sort_base, , agg_real, AGGI_LESS, AGGI_MORE)
-#endif
+  #endif
 
 /* Mean of the sorted values [from, to) of each column. */
-AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to, double *AGGI_RESTRICT mean) {
+AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
+                                   double *AGGI_RESTRICT mean) {
     const agg_real *low = cols + from * AGGI_COLS;
-    const double    share = 1.0 / (double)(to - from);
+    const double share = 1.0 / (double)(to - from);
     size_t i, l;
     for (l = 0; l < AGGI_COLS; l++) mean[l] = 0;
     for (i = from + 1; i < to; i++)
@@ -1024,14 +1219,17 @@ AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
     for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
 }
 
-/* Mean of the `keep` sorted values closest to the median: a window of that length holds one value of each class modulo keep.
-   In a class go up as long as the next value is closer. Equal distances (tie > 0) are for the caller to settle by index. */
-AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep, double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
+/* Mean of the `keep` sorted values closest to the median: a window of that length holds one value
+   of each class modulo keep. In a class go up as long as the next value is closer. Equal distances
+   (tie > 0) are for the caller to settle by index. */
+AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep,
+                                double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
     double med[AGGI_COLS], off[AGGI_COLS];
     const double share = 1.0 / (double)keep;
     size_t i, j, l;
     for (l = 0; l < AGGI_COLS; l++) {
-        const double a = (double)cols[(n - 1) / 2 * AGGI_COLS + l], b = (double)cols[n / 2 * AGGI_COLS + l], s = a + b;
+        const double a = (double)cols[(n - 1) / 2 * AGGI_COLS + l],
+                     b = (double)cols[n / 2 * AGGI_COLS + l], s = a + b;
         med[l] = s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
         mean[l] = tie[l] = 0;
     }
@@ -1050,26 +1248,38 @@ AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep, dou
     for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
 }
 
-AGGI_INLINE void aggi_window_mean_body(int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie,
-                                       int *odd) { /* odd: some column needs another look */
+/* odd: some column needs another look */
+AGGI_INLINE void aggi_window_mean_body(int avx2, const agg_real *cols, size_t n, size_t keep,
+                                       int near, double *mean, double *tie, int *odd) {
     size_t l;
-    int    any = 0;
+    int any = 0;
     (void)avx2;
-    if (near) aggi_near_body(cols, n, keep, mean, tie);
-    else      aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
-    for (l = 0; l < AGGI_COLS && (near || sizeof(agg_real) > sizeof(float)); l++) any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
+    if (near)
+        aggi_near_body(cols, n, keep, mean, tie);
+    else
+        aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
+    for (l = 0; l < AGGI_COLS && (near || sizeof(agg_real) > sizeof(float)); l++)
+        any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
     *odd = any;
 }
-AGGI_CLONE(aggi_window_mean, (int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean, double *tie, int *odd),
+AGGI_CLONE(aggi_window_mean,
+           (int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean,
+            double *tie, int *odd),
            (avx2, cols, n, keep, near, mean, tie, odd))
+
 static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
-#ifdef AGGI_AVX2
-    if (c->avx2) { aggi_sort_avx2(cols, c->network, c->comparisons); return; }
-#endif
+  #ifdef AGGI_AVX2
+    if (c->avx2) {
+        aggi_sort_avx2(cols, c->network, c->comparisons);
+        return;
+    }
+  #endif
     aggi_sort_base(cols, c->network, c->comparisons);
 }
 
-/* Copies AGGI_COLS columns of all rows, and adds the rows up in odd, which stays finite only if they are. */
+/* clang-format off */
+/* Copies AGGI_COLS columns of all rows, and adds the rows up in odd, which stays finite only if
+   they are. */
 #define AGGI_LOAD_KERNEL(name, attribute, vec)                                                                          \
     attribute static void name(const agg_real *const *rows, size_t n, size_t at, agg_real *cols, agg_real *odd) {       \
         size_t i, l;                                                                                                    \
@@ -1085,62 +1295,79 @@ static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
             memcpy(odd + l, &sum, sizeof sum);                                                                          \
         }                                                                                                               \
     }
+/* clang-format on */
 AGGI_LOAD_KERNEL(aggi_load_base, , aggi_vec)
-#ifdef AGGI_AVX2
+  #ifdef AGGI_AVX2
 AGGI_LOAD_KERNEL(aggi_load_avx2, AGGI_AVX2, aggi_vec_avx2)
-#endif
+  #endif
 static void aggi_load(const aggi_ctx *c, size_t at, size_t width, agg_real *cols, agg_real *odd) {
     size_t i, l;
     if (width < AGGI_COLS) { /* the last ones: filled up with zeros */
         for (i = 0; i < c->k_n; i++)
-            for (l = 0; l < AGGI_COLS; l++) odd[l] += cols[i * AGGI_COLS + l] = l < width ? c->k_rows[i][at + l] : 0;
+            for (l = 0; l < AGGI_COLS; l++)
+                odd[l] += cols[i * AGGI_COLS + l] = l < width ? c->k_rows[i][at + l] : 0;
         return;
     }
-#ifdef AGGI_AVX2
-    if (c->avx2) { aggi_load_avx2(c->k_rows, c->k_n, at, cols, odd); return; }
-#endif
+  #ifdef AGGI_AVX2
+    if (c->avx2) {
+        aggi_load_avx2(c->k_rows, c->k_n, at, cols, odd);
+        return;
+    }
+  #endif
     aggi_load_base(c->k_rows, c->k_n, at, cols, odd);
 }
 
-static void aggi_prepare_network(aggi_ctx *c) { /* for k_n, k_keep, k_near; of a trimmed window only the sum counts, not the order */
+/* for k_n, k_keep, k_near; of a trimmed window only the sum counts, not the order */
+static void aggi_prepare_network(aggi_ctx *c) {
     const size_t n = c->k_n, trim = c->k_near ? 0 : (n - c->k_keep) / 2;
-    c->comparisons = aggi_prune(c->network, aggi_network(n, c->network), n, trim, n - trim, c->k_near, c->read);
+    c->comparisons =
+        aggi_prune(c->network, aggi_network(n, c->network), n, trim, n - trim, c->k_near, c->read);
 }
 
-/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow, count[i]++ for every
-   row inside the window. The values are scaled down if their sum overflows; only double builds can meet that. */
+/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow,
+   count[i]++ for every row inside the window. The values are scaled down if their sum overflows;
+   only double builds can meet that. */
 static double aggi_window_scalar(const aggi_ctx *c, size_t at, aggi_item *item, uint64_t *count) {
     const size_t n = c->k_n, keep = c->k_keep, from = c->k_near ? 0 : (n - keep) / 2;
     aggi_item *tmp = item + n;
     double sum, base, scale;
     size_t i;
-    for (i = 0; i < n; i++) { item[i].key = (double)c->k_rows[i][at]; item[i].index = i; }
+    for (i = 0; i < n; i++) {
+        item[i].key = (double)c->k_rows[i][at];
+        item[i].index = i;
+    }
     aggi_sort(item, tmp, n);
     if (c->k_near) {
-        const double a = item[(n - 1) / 2].key, b = item[n / 2].key, m = aggi_finite(a + b) ? 0.5 * (a + b) : 0.5 * a + 0.5 * b;
-        for (i = 0; i < n; i++) { item[i].key = aggi_abs((double)c->k_rows[i][at] - m); item[i].index = i; }
+        const double a = item[(n - 1) / 2].key, b = item[n / 2].key,
+                     m = aggi_finite(a + b) ? 0.5 * (a + b) : 0.5 * a + 0.5 * b;
+        for (i = 0; i < n; i++) {
+            item[i].key = aggi_abs((double)c->k_rows[i][at] - m);
+            item[i].index = i;
+        }
         aggi_sort(item, tmp, n);
     }
     for (i = from; count && i < from + keep; i++) count[item[i].index]++;
     for (scale = 1;; scale = aggi_pow2(-3 - aggi_exponent((double)keep))) {
         base = (double)c->k_rows[item[from].index][at] * scale;
-        for (i = from + 1, sum = 0; i < from + keep; i++) sum += (double)c->k_rows[item[i].index][at] * scale - base;
+        for (i = from + 1, sum = 0; i < from + keep; i++)
+            sum += (double)c->k_rows[item[i].index][at] * scale - base;
         base += sum / (double)keep;
         if (aggi_finite(base) || scale < 1) return aggi_clamp(base / scale);
     }
 }
 
-/* k_out = per column the mean of k_keep of the k_n values of k_rows: those closest to the median (k_near) or the middle. */
+/* k_out = per column the mean of k_keep of the k_n values of k_rows: those closest to the median
+   (k_near) or the middle. */
 static void aggi_window_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t n = c->k_n, end = aggi_slice_begin(c, s + 1);
-    agg_real  *cols = c->cols + s * c->desc->n * AGGI_COLS;
+    agg_real *cols = c->cols + s * c->desc->n * AGGI_COLS;
     aggi_item *item = c->col_item + s * c->desc->n * 2;
-    uint64_t  *count = c->report.weight ? c->count + s * c->desc->n : NULL;
-    double     mean[AGGI_COLS], tie[AGGI_COLS] = { 0 };
-    agg_real   odd[AGGI_COLS] = { 0 }; /* sums: not finite from the first NaN or Inf on */
-    size_t     at, i, l, width;
-    int        look;
+    uint64_t *count = c->report.weight ? c->count + s * c->desc->n : NULL;
+    double mean[AGGI_COLS], tie[AGGI_COLS] = {0};
+    agg_real odd[AGGI_COLS] = {0}; /* sums: not finite from the first NaN or Inf on */
+    size_t at, i, l, width;
+    int look;
     for (i = 0; count && i < n; i++) count[i] = 0;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_COLS ? end - at : AGGI_COLS;
@@ -1150,20 +1377,29 @@ static void aggi_window_job(void *arg, size_t s) {
         for (l = 0; (look || count) && l < width; l++) {
             const int special = tie[l] > 0 || !aggi_finite(mean[l]);
             double exact;
-            if (!aggi_finite(mean[l]) && !c->checked) { c->slice_bad[s] = 1; return; }
+            if (!aggi_finite(mean[l]) && !c->checked) {
+                c->slice_bad[s] = 1;
+                return;
+            }
             if (!count && !special) continue;
             exact = aggi_window_scalar(c, at + l, item, count);
             if (special) mean[l] = exact;
         }
         for (l = 0; l < width; l++) c->k_out[at + l] = (agg_real)mean[l];
     }
-    for (l = 0; l < AGGI_COLS; l++) if (!aggi_finite((double)odd[l]) && !c->checked) c->slice_bad[s] = 1;
+    for (l = 0; l < AGGI_COLS; l++)
+        if (!aggi_finite((double)odd[l]) && !c->checked) c->slice_bad[s] = 1;
 }
 
 /* weight: of rows as wide as k_rows; only filled if the report wants weights */
-static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_t keep, int near, agg_real *out, double *weight) {
+static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_t keep, int near,
+                       agg_real *out, double *weight) {
     size_t i, s;
-    c->k_rows = rows; c->k_n = n; c->k_keep = keep; c->k_near = near; c->k_out = out;
+    c->k_rows = rows;
+    c->k_n = n;
+    c->k_keep = keep;
+    c->k_near = near;
+    c->k_out = out;
     aggi_prepare_network(c);
     aggi_run(c, aggi_window_job);
     if (aggi_any_bad(c)) return AGGI_SUSPECT;
@@ -1175,8 +1411,9 @@ static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_
     return AGG_OK;
 }
 
-/* ---- 5 the rules --------------------------------------------------------------------------------------------------- */
-/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->stage itself and sets total to 0. */
+/* ---- 5 the rules ----------------------------------------------------------------------------- */
+/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->stage itself and
+   sets total to 0. */
 
 static void aggi_choose(aggi_ctx *c, const aggi_item *chosen, size_t count) {
     size_t i;
@@ -1188,13 +1425,17 @@ static void aggi_choose(aggi_ctx *c, const aggi_item *chosen, size_t count) {
 /* c->item = all rows by distance from row i, itself first */
 static void aggi_by_distance(aggi_ctx *c, size_t i) {
     size_t j;
-    for (j = 0; j < c->n; j++) { c->item[j].key = j == i ? -1 : c->pair[i * c->n + j]; c->item[j].index = j; }
+    for (j = 0; j < c->n; j++) {
+        c->item[j].key = j == i ? -1 : c->pair[i * c->n + j];
+        c->item[j].index = j;
+    }
     aggi_sort(c->item, c->item_tmp, c->n);
     c->item[0].key = 0;
 }
 
-/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has at least this radius as
-   diameter, and the ball at most twice as much. Leaves the ball in item[0 .. count-1]. */
+/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
+   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
+   .. count-1]. */
 static size_t aggi_best_ball(aggi_ctx *c, size_t count, double *radius) {
     size_t i, best = 0;
     *radius = aggi_infinity();
@@ -1211,10 +1452,14 @@ static size_t aggi_best_ball(aggi_ctx *c, size_t count, double *radius) {
     return best;
 }
 
-/* MDA. A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than r; so it is what a vertex
-   cover of that graph leaves over. aggi_cover() decides whether f rows can cover it. */
+/* MDA. A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than
+   r; so it is what a vertex cover of that graph leaves over. aggi_cover() decides whether f rows
+   can cover it. */
 
-typedef struct aggi_cover_state { uint64_t *open, *cover; size_t k; } aggi_cover_state; /* open: undecided rows */
+typedef struct aggi_cover_state {
+    uint64_t *open, *cover;
+    size_t k;
+} aggi_cover_state; /* open: undecided rows */
 
 static size_t aggi_degree(const aggi_ctx *c, const uint64_t *open, size_t v) {
     const size_t words = AGGI_WORDS(c->n);
@@ -1224,7 +1469,8 @@ static size_t aggi_degree(const aggi_ctx *c, const uint64_t *open, size_t v) {
     return sum;
 }
 
-static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) { /* c->degree of every open row; returns the edges */
+/* c->degree of every open row; returns the edges */
+static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) {
     size_t v, sum = 0;
     for (v = 0; v < c->n; v++) {
         c->degree[v] = open[v / 64] >> v % 64 & 1 ? aggi_degree(c, open, v) : 0;
@@ -1233,7 +1479,8 @@ static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) { /* c->degree of 
     return sum / 2;
 }
 
-static void aggi_close(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) { /* decide v: no edge of it is left open */
+/* decide v: no edge of it is left open */
+static void aggi_close(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
     const size_t words = AGGI_WORDS(c->n);
     const uint64_t *row = c->graph + v * words;
     size_t w;
@@ -1259,7 +1506,8 @@ static size_t aggi_first_neighbour(const aggi_ctx *c, const aggi_cover_state *s,
     return w * 64 + aggi_lowest(c->graph[v * words + w] & s->open[w]);
 }
 
-static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) { /* v itself stays outside */
+/* v itself stays outside */
+static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
     while (c->degree[v]) {
         if (!s->k) return 0;
         aggi_take_vertex(c, s, aggi_first_neighbour(c, s, v), edges);
@@ -1267,8 +1515,9 @@ static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size
     return 1;
 }
 
-/* Rows that are decided without loss: more than k neighbours: must be in the cover; one neighbour: that one may as well be.
-   With no degree above 2 only cycles are left, where any vertex may start. Returns 0 if k does not suffice. */
+/* Rows that are decided without loss: more than k neighbours: must be in the cover; one neighbour:
+   that one may as well be. With no degree above 2 only cycles are left, where any vertex may start.
+   Returns 0 if k does not suffice. */
 static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *widest) {
     int again = 1;
     while (again && *edges) {
@@ -1281,9 +1530,11 @@ static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *
                 v = w * 64 + aggi_lowest(u);
                 if (c->degree[v] > s->k || c->degree[v] == 1) {
                     if (!s->k) return 0;
-                    aggi_take_vertex(c, s, c->degree[v] == 1 ? aggi_first_neighbour(c, s, v) : v, edges);
+                    aggi_take_vertex(c, s, c->degree[v] == 1 ? aggi_first_neighbour(c, s, v) : v,
+                                     edges);
                     again = 1;
-                } else if (c->degree[v] && (*widest == c->n || c->degree[v] > c->degree[*widest])) *widest = v;
+                } else if (c->degree[v] && (*widest == c->n || c->degree[v] > c->degree[*widest]))
+                    *widest = v;
             }
         }
         if (!again && c->degree[*widest] == 2) { /* k > 0, or an open edge had ended it above */
@@ -1294,7 +1545,8 @@ static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *
     return 1;
 }
 
-static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edges) { /* can k rows touch all edges at all? */
+/* can k rows touch all edges at all? */
+static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edges) {
     size_t *tally = c->degree + c->n, d, v, left = s->k, sum = 0;
     memset(tally, 0, (c->n + 1) * sizeof *tally);
     for (v = 0; v < c->n; v++) tally[c->degree[v]]++;
@@ -1306,7 +1558,8 @@ static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edge
     return sum >= edges;
 }
 
-static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) { /* disjoint cliques need all their rows but one each */
+/* disjoint cliques need all their rows but one each */
+static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) {
     const size_t words = AGGI_WORDS(c->n);
     uint64_t *rest = c->bits, *common = c->bits + words;
     size_t w, x, need = 0;
@@ -1318,19 +1571,26 @@ static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) { /* disjoi
             rest[w] &= rest[w] - 1;
             for (x = w; x < words; x++) common[x] = c->graph[v * words + x] & rest[x];
             for (x = w; x < words;) {
-                if (!common[x]) { x++; continue; }
+                if (!common[x]) {
+                    x++;
+                    continue;
+                }
                 u = x * 64 + aggi_lowest(common[x]);
                 rest[x] &= ~((uint64_t)1 << u % 64);
                 if (++need > s->k) return 0;
-                { size_t y; for (y = x; y < words; y++) common[y] &= c->graph[u * words + y]; }
+                {
+                    size_t y;
+                    for (y = x; y < words; y++) common[y] &= c->graph[u * words + y];
+                }
             }
         }
     }
     return 1;
 }
 
-/* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One stack frame per branch, at
-   most f deep. In: s = start, c->degree and edges belong to it; out: s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
+/* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One
+   stack frame per branch, at most f deep. In: s = start, c->degree and edges belong to it; out:
+   s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
 static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
     const size_t words = AGGI_WORDS(c->n), frame = 2 * words + 1, budget = aggi_budget(c->desc);
     size_t depth = 0, widest = 0;
@@ -1348,14 +1608,18 @@ static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
             aggi_take_vertex(c, s, widest, &edges);
             continue;
         }
-        for (alive = 0; depth && !alive;) { /* back to the last branch: now its vertex stays out, its neighbours go in */
+        for (
+            alive = 0;
+            depth &&
+            !alive;) { /* back to the last branch: now its vertex stays out, its neighbours go in */
             const uint64_t *top = c->stack + --depth * frame;
             size_t v, best = c->n;
             memcpy(s->open, top, words * sizeof *top);
             memcpy(s->cover, top + words, words * sizeof *top);
             s->k = (size_t)top[2 * words];
             edges = aggi_degrees(c, s->open);
-            for (v = 0; v < c->n; v++) if (c->degree[v] && (best == c->n || c->degree[v] > c->degree[best])) best = v;
+            for (v = 0; v < c->n; v++)
+                if (c->degree[v] && (best == c->n || c->degree[v] > c->degree[best])) best = v;
             alive = aggi_take_neighbours(c, s, best, &edges);
         }
         if (!alive) return 0;
@@ -1378,20 +1642,27 @@ static void aggi_far_graph(aggi_ctx *c, double r) {
     }
 }
 
-static aggi_cover_state aggi_cover_start(aggi_ctx *c, size_t *edges) { /* every row open, nothing covered, f to spend */
+/* every row open, nothing covered, f to spend */
+static aggi_cover_state aggi_cover_start(aggi_ctx *c, size_t *edges) {
     const size_t words = AGGI_WORDS(c->n);
     aggi_cover_state s;
     size_t w, sum = 0;
-    s.open = c->bits + 2 * words; s.cover = c->bits + 3 * words; s.k = c->f;
-    for (w = 0; w < words; w++) { s.open[w] = ~(uint64_t)0; s.cover[w] = 0; }
+    s.open = c->bits + 2 * words;
+    s.cover = c->bits + 3 * words;
+    s.k = c->f;
+    for (w = 0; w < words; w++) {
+        s.open[w] = ~(uint64_t)0;
+        s.cover[w] = 0;
+    }
     if (c->n % 64) s.open[words - 1] = ((uint64_t)1 << c->n % 64) - 1;
     for (w = 0; w < c->n; w++) sum += c->degree[w] = c->full_degree[w];
     *edges = sum / 2;
     return s;
 }
 
-/* The lexicographically first set: take row after row if a set of n-f rows with all taken so far still exists; the last one
-   found (kept: its cover) proves it for the rows it contains, the others are asked for. */
+/* The lexicographically first set: take row after row if a set of n-f rows with all taken so far
+   still exists; the last one found (kept: its cover) proves it for the rows it contains, the others
+   are asked for. */
 static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
     const size_t words = AGGI_WORDS(c->n), keep = c->n - c->f;
     uint64_t *fixed = c->bits + 5 * words; /* rows taken */
@@ -1401,19 +1672,25 @@ static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
         if (kept[i / 64] >> i % 64 & 1) {
             size_t edges;
             aggi_cover_state s = aggi_cover_start(c, &edges);
-            int    found = 1;
+            int found = 1;
             fixed[i / 64] |= (uint64_t)1 << i % 64;
             for (w = 0; w < words; w++) {
                 uint64_t u = fixed[w];
-                for (; u; u &= u - 1) { /* those fixed before go together: only the last, i, can fail */
+                for (; u;
+                     u &= u - 1) { /* those fixed before go together: only the last, i, can fail */
                     v = w * 64 + aggi_lowest(u);
-                    found = !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
+                    found =
+                        !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
                 }
             }
             found = found ? aggi_cover(c, &s, edges) : 0;
             if (found < 0) return 0;
-            if (found) memcpy(kept, s.cover, words * sizeof *kept);
-            else { fixed[i / 64] &= ~((uint64_t)1 << i % 64); continue; }
+            if (found)
+                memcpy(kept, s.cover, words * sizeof *kept);
+            else {
+                fixed[i / 64] &= ~((uint64_t)1 << i % 64);
+                continue;
+            }
         }
         fixed[i / 64] |= (uint64_t)1 << i % 64;
         count++;
@@ -1426,7 +1703,8 @@ static double aggi_diameter(const aggi_ctx *c, const size_t *chosen, size_t coun
     double most = 0;
     size_t i, j;
     for (i = 0; i < count; i++)
-        for (j = i + 1; j < count; j++) most = aggi_max(most, c->pair[chosen[i] * c->n + chosen[j]]);
+        for (j = i + 1; j < count; j++)
+            most = aggi_max(most, c->pair[chosen[i] * c->n + chosen[j]]);
     return most;
 }
 
@@ -1435,7 +1713,7 @@ static int aggi_mda(aggi_ctx *c) {
     uint64_t *kept = c->bits + 4 * words; /* rows NOT chosen */
     double least, most;
     size_t i, j, lo, hi, count;
-    int    status = aggi_pairs(c);
+    int status = aggi_pairs(c);
     if (status) return status;
     aggi_best_ball(c, keep, &least);
     for (i = 0; i < words; i++) kept[i] = ~(uint64_t)0;
@@ -1444,24 +1722,36 @@ static int aggi_mda(aggi_ctx *c) {
         kept[c->item[i].index / 64] &= ~((uint64_t)1 << c->item[i].index % 64);
     }
     most = aggi_diameter(c, c->degree, keep);
-    for (i = 0, hi = 0; i < n; i++) /* the radius sought is one of the distances between these two */
+    for (i = 0, hi = 0; i < n;
+         i++) /* the radius sought is one of the distances between these two */
         for (j = i + 1; j < n; j++) {
             const double r = c->pair[i * n + j];
-            if (r >= least && r < most) { c->item[hi].key = r; c->item[hi++].index = 0; }
+            if (r >= least && r < most) {
+                c->item[hi].key = r;
+                c->item[hi++].index = 0;
+            }
         }
     aggi_sort(c->item, c->item_tmp, hi);
-    for (i = 0, count = 0; i < hi; i++) if (!i || c->item[i].key > c->item[count - 1].key) c->item[count++] = c->item[i];
+    for (i = 0, count = 0; i < hi; i++)
+        if (!i || c->item[i].key > c->item[count - 1].key) c->item[count++] = c->item[i];
     for (lo = 0, hi = count; lo < hi;) {
         const size_t mid = lo + (hi - lo) / 2;
         aggi_cover_state s;
         size_t edges;
-        int    found;
+        int found;
         aggi_far_graph(c, c->item[mid].key);
         s = aggi_cover_start(c, &edges);
         found = aggi_cover(c, &s, edges);
-        if (found < 0) { status = AGG_INEXACT; break; }
-        if (found) { hi = mid; most = c->item[mid].key; memcpy(kept, s.cover, words * sizeof *kept); }
-        else lo = mid + 1;
+        if (found < 0) {
+            status = AGG_INEXACT;
+            break;
+        }
+        if (found) {
+            hi = mid;
+            most = c->item[mid].key;
+            memcpy(kept, s.cover, words * sizeof *kept);
+        } else
+            lo = mid + 1;
     }
     aggi_far_graph(c, most);
     if (status == AGG_OK && !aggi_first_set(c, kept)) status = AGG_INEXACT;
@@ -1477,16 +1767,28 @@ static int aggi_mda(aggi_ctx *c) {
 }
 
 /* Coordinate-wise rules: all are a window on the sorted column. */
-static int aggi_cwtm(aggi_ctx *c)   { return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0, c->stage, c->weight); }
-static int aggi_meamed(aggi_ctx *c) { return aggi_window(c, c->x, c->n, c->n - c->f, 1, c->stage, c->weight); }
-static int aggi_cwmed(aggi_ctx *c)  { return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0, c->stage, c->weight); }
+static int aggi_cwtm(aggi_ctx *c) {
+    return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0, c->stage, c->weight);
+}
 
-/* Krum: score_i = sum of squared distances to the nearest of the m rows that are still candidates (alive == NULL: all). */
+static int aggi_meamed(aggi_ctx *c) {
+    return aggi_window(c, c->x, c->n, c->n - c->f, 1, c->stage, c->weight);
+}
+
+static int aggi_cwmed(aggi_ctx *c) {
+    return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0, c->stage, c->weight);
+}
+
+/* Krum: score_i = sum of squared distances to the nearest of the m rows that are still candidates
+   (alive == NULL: all). */
 static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const size_t *gone) {
     double most, sum = 0;
     size_t j, m = 0;
     for (j = 0; j < c->n; j++)
-        if (j != i && !(gone && gone[j])) { c->item[m].key = c->pair[i * c->n + j]; c->item[m++].index = j; }
+        if (j != i && !(gone && gone[j])) {
+            c->item[m].key = c->pair[i * c->n + j];
+            c->item[m++].index = j;
+        }
     aggi_sort(c->item, c->item_tmp, m);
     if (!c->wide || !neighbours) {
         for (j = 0; j < neighbours; j++) sum += c->item[j].key;
@@ -1497,7 +1799,8 @@ static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const si
     return most * aggi_sqrt(aggi_sqrt(sum));
 }
 
-static size_t aggi_neighbours(const aggi_ctx *c, size_t candidates) { /* candidates - f - 1, classic - f - 2 */
+/* candidates - f - 1, classic - f - 2 */
+static size_t aggi_neighbours(const aggi_ctx *c, size_t candidates) {
     const size_t less = c->f + 1 + (c->desc->classic_krum ? 1 : 0);
     return candidates > less ? candidates - less : 0;
 }
@@ -1507,15 +1810,20 @@ static int aggi_krum(aggi_ctx *c, size_t q) {
     const int status = aggi_pairs(c);
     if (status) return status;
     for (i = 0; i < c->n; i++) c->length[i] = aggi_krum_score(c, i, aggi_neighbours(c, c->n), NULL);
-    for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+    for (i = 0; i < c->n; i++) {
+        c->item[i].key = c->length[i];
+        c->item[i].index = i;
+    }
     aggi_sort(c->item, c->item_tmp, c->n);
     aggi_choose(c, c->item, q);
     return AGG_OK;
 }
 
-/* GM. The median lies in the affine hull of the rows, so all but the result can be had from their squared distances m:
-   for z = sum_i w_i x_i with sum w = 1,  d_j^2 = ||z - x_j||^2 = sum_i w_i m_ij - 1/2 sum_ik w_i w_k m_ik. */
-static double aggi_gm_value(const double *m, size_t n, const double *w, double *d) { /* d = distances; returns their sum */
+/* GM. The median lies in the affine hull of the rows, so all but the result can be had from their
+   squared distances m: for z = sum_i w_i x_i with sum w = 1,  d_j^2 = ||z - x_j||^2 = sum_i w_i
+   m_ij - 1/2 sum_ik w_i w_k m_ik. */
+/* d = distances; returns their sum */
+static double aggi_gm_value(const double *m, size_t n, const double *w, double *d) {
     double half = 0, value = 0;
     size_t i, j;
     for (j = 0; j < n; j++) {
@@ -1524,22 +1832,29 @@ static double aggi_gm_value(const double *m, size_t n, const double *w, double *
         d[j] = q;
         half += 0.5 * w[j] * q;
     }
-    for (j = 0; j < n; j++) { d[j] = aggi_sqrt(d[j] - half); value += d[j]; }
+    for (j = 0; j < n; j++) {
+        d[j] = aggi_sqrt(d[j] - half);
+        value += d[j];
+    }
     return value;
 }
 
-/* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no direction: zeros. */
+/* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no
+   direction: zeros. */
 static void aggi_gm_cosines(const double *m, size_t n, const double *d, double *cosine) {
     size_t i, j;
     for (i = 0; i < n; i++) {
         for (j = 0; j < n; j++) {
-            const double v = d[i] > 0 && d[j] > 0 ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2 : 0;
+            const double v = d[i] > 0 && d[j] > 0
+                                 ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2
+                                 : 0;
             cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
         }
     }
 }
 
-static double aggi_gm_apply(const double *cosine, size_t n, const double *a, double *out) { /* out = C a; returns a.C a */
+/* out = C a; returns a.C a */
+static double aggi_gm_apply(const double *cosine, size_t n, const double *a, double *out) {
     double dot = 0;
     size_t i, j;
     for (i = 0; i < n; i++) {
@@ -1551,14 +1866,16 @@ static double aggi_gm_apply(const double *cosine, size_t n, const double *a, dou
     return dot;
 }
 
-/* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is -r. That costs twice its
-   distance in the bound; so the closest are taken, as far as gap/8 of the value reaches. */
+/* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is
+   -r. That costs twice its distance in the bound; so the closest are taken, as far as gap/8 of the
+   value reaches. */
 static double aggi_gm_close(double gap, const double *d, size_t n, double value) {
     double close = 0, spent = 0;
     size_t i;
     for (;;) {
         double next = aggi_infinity(), count = 0;
-        for (i = 0; i < n; i++) if (d[i] > close && d[i] < next) next = d[i];
+        for (i = 0; i < n; i++)
+            if (d[i] > close && d[i] < next) next = d[i];
         for (i = 0; i < n; i++) count += d[i] > close && d[i] <= next;
         spent += count * next;
         if (!(spent <= gap / 8 * value)) return close;
@@ -1566,19 +1883,30 @@ static double aggi_gm_close(double gap, const double *d, size_t n, double value)
     }
 }
 
-static double aggi_gm_residual(const double *cosine, size_t n, const double *d, double close, double *a, double *tmp) {
+static double aggi_gm_residual(const double *cosine, size_t n, const double *d, double close,
+                               double *a, double *tmp) {
     double at = 0;
     size_t j;
-    for (j = 0; j < n; j++) { a[j] = d[j] > close ? 1 : 0; at += 1 - a[j]; }
+    for (j = 0; j < n; j++) {
+        a[j] = d[j] > close ? 1 : 0;
+        at += 1 - a[j];
+    }
     return aggi_max(0, aggi_sqrt(aggi_gm_apply(cosine, n, a, tmp)) - at) / (double)n;
 }
 
-/* Newton's step: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, with p = sum_j p_j u_j. Turns p into weights:
-   step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns 0 if there is no such step. */
-static int aggi_gm_newton(const double *cosine, size_t n, const double *d, double *step, double *tmp) {
-    double *p = step, *r = tmp, *cr = tmp + n, *s = tmp + 2 * n, *cs = tmp + 3 * n, rr, first, sum = 0;
+/* Newton's step: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, with p = sum_j p_j
+   u_j. Turns p into weights: step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns
+   0 if there is no such step. */
+static int aggi_gm_newton(const double *cosine, size_t n, const double *d, double *step,
+                          double *tmp) {
+    double *p = step, *r = tmp, *cr = tmp + n, *s = tmp + 2 * n, *cs = tmp + 3 * n, rr, first,
+           sum = 0;
     size_t i, t;
-    for (i = 0; i < n; i++) { sum += d[i] > 0 ? 1 / d[i] : 0; p[i] = 0; r[i] = s[i] = d[i] > 0; }
+    for (i = 0; i < n; i++) {
+        sum += d[i] > 0 ? 1 / d[i] : 0;
+        p[i] = 0;
+        r[i] = s[i] = d[i] > 0;
+    }
     rr = first = aggi_gm_apply(cosine, n, r, cr);
     memcpy(cs, cr, n * sizeof *cs);
     for (t = 0; t < 40 && rr > 1e-14 * first; t++) {
@@ -1591,21 +1919,26 @@ static int aggi_gm_newton(const double *cosine, size_t n, const double *d, doubl
             r[i] -= by * (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0));
         }
         next = aggi_gm_apply(cosine, n, r, cr);
-        for (i = 0; i < n; i++) { s[i] = r[i] + next / rr * s[i]; cs[i] = cr[i] + next / rr * cs[i]; }
+        for (i = 0; i < n; i++) {
+            s[i] = r[i] + next / rr * s[i];
+            cs[i] = cr[i] + next / rr * cs[i];
+        }
         rr = next;
     }
     for (i = 0; i < n; i++) step[i] = d[i] > 0 ? p[i] / d[i] : 0;
     return t > 0;
 }
 
-static void aggi_gm_move(size_t n, const double *w, const double *step, double by, double *to) { /* to = w of z + by p */
+/* to = w of z + by p */
+static void aggi_gm_move(size_t n, const double *w, const double *step, double by, double *to) {
     double sum = 0;
     size_t i;
     for (i = 0; i < n; i++) sum += step[i];
     for (i = 0; i < n; i++) to[i] = w[i] * (1 - by * sum) + by * step[i];
 }
 
-static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) { /* z = sum_j x_j/d_j / sum_j 1/d_j */
+/* z = sum_j x_j/d_j / sum_j 1/d_j */
+static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) {
     double sum = 0;
     size_t i;
     for (i = 0; i < n; i++) sum += d[i] > 0 ? 1 / d[i] : 0;
@@ -1614,21 +1947,36 @@ static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) { /* z = sum
 
 /* Minimise over w, on distances alone; vec: 10 n numbers, the first n are w. */
 static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap, double *vec) {
-    double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n, *tmp = vec + 5 * n;
+    double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n,
+           *tmp = vec + 5 * n;
     double value = 0, r, at = 0, sum, close;
     size_t i, j, best = 0, t, h;
     for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
         for (j = 0, sum = 0; j < n; j++) sum += aggi_sqrt(m[i * n + j]);
-        if (!i || sum < value) { value = sum; best = i; }
+        if (!i || sum < value) {
+            value = sum;
+            best = i;
+        }
     }
-    for (j = 0; j < n; j++) { w[j] = j == best; d[j] = aggi_sqrt(m[best * n + j]); }
-    close = aggi_gm_close(gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
-    for (j = 0; j < n; j++) if (d[j] <= close) { d[j] = 0; at += 1; }
+    for (j = 0; j < n; j++) {
+        w[j] = j == best;
+        d[j] = aggi_sqrt(m[best * n + j]);
+    }
+    close = aggi_gm_close(
+        gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
+    for (j = 0; j < n; j++)
+        if (d[j] <= close) {
+            d[j] = 0;
+            at += 1;
+        }
     aggi_gm_cosines(m, n, d, cosine);
     if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
     r = aggi_sqrt(aggi_gm_apply(cosine, n, step, tmp));
-    aggi_gm_weiszfeld(n, d, step); /* leave the row towards the mean of the others; by how much, the value decides: */
-    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64; h++, at *= 2) { /* from Vardi and Zhang's step upwards */
+    aggi_gm_weiszfeld(
+        n, d,
+        step); /* leave the row towards the mean of the others; by how much, the value decides: */
+    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64;
+         h++, at *= 2) { /* from Vardi and Zhang's step upwards */
         double try_value;
         for (j = 0; j < n; j++) try_w[j] = at * step[j];
         try_w[best] += 1 - at;
@@ -1641,7 +1989,8 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
     for (t = 0; t < 500; t++) {
         double by, try_value = value;
         aggi_gm_cosines(m, n, d, cosine);
-        if (aggi_gm_residual(cosine, n, d, aggi_gm_close(gap, d, n, value), step, tmp) <= gap / 16) break;
+        if (aggi_gm_residual(cosine, n, d, aggi_gm_close(gap, d, n, value), step, tmp) <= gap / 16)
+            break;
         by = aggi_gm_newton(cosine, n, d, step, tmp) ? 1 : 0;
         for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
             aggi_gm_move(n, w, step, by, try_w);
@@ -1659,78 +2008,119 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
     }
 }
 
-/* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball among denormal doubles */
-static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si, double sj, double lift) {
+/* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball
+   among denormal doubles */
+static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si,
+                          double sj, double lift) {
     const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
-    double lane[8] = { 0 };
+    double lane[8] = {0};
     size_t k;
     for (k = 0; k < c->dim; k++) {
         const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
         lane[k % 8] += c->wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
                                             : (u - v) * lift * si * ((w - v) * lift * sj);
     }
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* c->mat = squared distances in units of the smallest majority ball; rows beyond AGGI_FAR radii pulled in to that distance
-   (pull_i < 1): their direction is all that matters, and their squares would drown the others. */
+/* c->mat = squared distances in units of the smallest majority ball; rows beyond AGGI_FAR radii
+   pulled in to that distance (pull_i < 1): their direction is all that matters, and their squares
+   would drown the others. */
 static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
     const size_t n = c->n;
-    const double unit = aggi_pair_root(c, radius), lift = unit < 1e-150 ? aggi_pow2(600) : 1, square = unit * lift;
+    const double unit = aggi_pair_root(c, radius), lift = unit < 1e-150 ? aggi_pow2(600) : 1,
+                 square = unit * lift;
     size_t i, j;
     for (i = 0; i < n; i++) {
         const double away = aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit);
-        pull[i] = away > 1e280 ? 0 : away > AGGI_FAR ? AGGI_FAR / away : 1; /* 0: beyond all weights, left at the centre */
+        pull[i] = away > 1e280      ? 0
+                  : away > AGGI_FAR ? AGGI_FAR / away
+                                    : 1; /* 0: beyond all weights, left at the centre */
     }
     for (i = 0; i < n; i++) {
         for (j = 0; j < n; j++) {
-            const double a = pull[i] > 0 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit) * pull[i] : 0,
-                         b = pull[j] > 0 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + j]), unit) * pull[j] : 0;
+            const double a = pull[i] > 0
+                                 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit) *
+                                       pull[i]
+                                 : 0,
+                         b = pull[j] > 0
+                                 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + j]), unit) *
+                                       pull[j]
+                                 : 0;
             double v = aggi_pair_square(c, c->pair[i * n + j], radius);
             if (pull[i] < 1 || pull[j] < 1)
-                v = j < i ? c->mat[j * n + i] : j == i ? 0
-                  : aggi_max(0, a * a + b * b - 2 * aggi_gm_dot(c, i, j, center, pull[i] / square / unit, pull[j] / square / unit, lift));
+                v = j < i ? c->mat[j * n + i]
+                    : j == i
+                        ? 0
+                        : aggi_max(0, a * a + b * b -
+                                          2 * aggi_gm_dot(c, i, j, center, pull[i] / square / unit,
+                                                          pull[j] / square / unit, lift));
             c->mat[i * n + j] = v;
         }
     }
 }
 
-/* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound sum_i y_i.(x_i - z) on the
-   least value. With u_i = (x_i - z) times k_weight_i, about 1/distance, and r = sum u: rows close to z have k_weight 0 and take
-   what they can of -r; the others y_i = u_i - rest/m, rest being what is left of r and m their number, all shrunk by the
-   longest of them. Pass 1 makes z, the distances and r at once; with k_weight from the solver that mostly is enough. If not,
-   pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true lengths of y. */
-AGGI_INLINE void aggi_gm_square_body(int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum) {
+/* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound
+   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) times k_weight_i, about 1/distance,
+   and r = sum u: rows close to z have k_weight 0 and take what they can of -r; the others y_i = u_i
+   - rest/m, rest being what is left of r and m their number, all shrunk by the longest of them.
+   Pass 1 makes z, the distances and r at once; with k_weight from the solver that mostly is enough.
+   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
+   lengths of y. */
+AGGI_INLINE void aggi_gm_square_body(int avx2, const agg_real *x, const double *z, size_t width,
+                                     double unit, double *sum) {
     const double scale = 1 / unit; /* a power of two: exact */
-    double lane[8] = { 0 };
+    double lane[8] = {0};
     size_t k, l;
     (void)avx2;
     for (k = 0; unit == 1 && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) { const double t = (double)x[k + l] - z[k + l]; lane[l] += t * t; }
+        for (l = 0; l < 8; l++) {
+            const double t = (double)x[k + l] - z[k + l];
+            lane[l] += t * t;
+        }
     for (; k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) { const double t = (double)x[k + l] * scale - z[k + l] * scale; lane[l] += t * t; }
-    for (l = 0; k + l < width; l++) { const double t = (double)x[k + l] * scale - z[k + l] * scale; lane[l] += t * t; }
+        for (l = 0; l < 8; l++) {
+            const double t = (double)x[k + l] * scale - z[k + l] * scale;
+            lane[l] += t * t;
+        }
+    for (l = 0; k + l < width; l++) {
+        const double t = (double)x[k + l] * scale - z[k + l] * scale;
+        lane[l] += t * t;
+    }
     *sum += aggi_sum8(lane); /* ||(x - z) / unit||^2 */
 }
-AGGI_CLONE(aggi_gm_square, (int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum),
+AGGI_CLONE(aggi_gm_square,
+           (int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum),
            (avx2, x, z, width, unit, sum))
-AGGI_INLINE void aggi_gm_direction_body(int avx2, const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT z, size_t width,
-                                        double unit, double u, double *AGGI_RESTRICT r) { /* r += u (x - z) / unit */
+
+/* r += u (x - z) / unit */
+AGGI_INLINE void aggi_gm_direction_body(int avx2, const agg_real *AGGI_RESTRICT x,
+                                        const double *AGGI_RESTRICT z, size_t width, double unit,
+                                        double u, double *AGGI_RESTRICT r) {
     const double scale = 1 / unit;
     size_t k;
     (void)avx2;
-    if (unit == 1) for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
-    else           for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
+    if (unit == 1)
+        for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
+    else
+        for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
 }
-AGGI_CLONE(aggi_gm_direction, (int avx2, const agg_real *x, const double *z, size_t width, double unit, double u, double *r),
+AGGI_CLONE(aggi_gm_direction,
+           (int avx2, const agg_real *x, const double *z, size_t width, double unit, double u,
+            double *r),
            (avx2, x, z, width, unit, u, r))
+
 static void aggi_gm_point(const aggi_ctx *c, size_t at, size_t width, double *z) {
     size_t k;
     aggi_combine_columns(c->avx2, c->x, c->weight, c->n, c->total, at, width, z);
     for (k = 0; k < width; k++)
-        if (!aggi_finite(z[k]) && c->checked) z[k] = aggi_combine_giants(c->x, c->weight, c->n, c->total, at + k);
+        if (!aggi_finite(z[k]) && c->checked)
+            z[k] = aggi_combine_giants(c->x, c->weight, c->n, c->total, at + k);
 }
-static void aggi_gm_pass1(void *arg, size_t s) { /* part: n squared distances, then |r|^2 */
+
+/* part: n squared distances, then |r|^2 */
+static void aggi_gm_pass1(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
     double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
@@ -1739,7 +2129,10 @@ static void aggi_gm_pass1(void *arg, size_t s) { /* part: n squared distances, t
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
         aggi_gm_point(c, at, width, z);
-        for (k = 0; k < width; k++) { c->stage[at + k] = (agg_real)z[k]; r[k] = 0; }
+        for (k = 0; k < width; k++) {
+            c->stage[at + k] = (agg_real)z[k];
+            r[k] = 0;
+        }
         for (i = 0; i < n; i++) {
             aggi_gm_square(c->avx2, c->x[i] + at, z, width, c->length[i], &sum[i]);
             aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
@@ -1747,13 +2140,18 @@ static void aggi_gm_pass1(void *arg, size_t s) { /* part: n squared distances, t
         for (k = 0; k < width; k++) sum[n] += r[k] * r[k];
     }
 }
-static void aggi_gm_residual_block(const aggi_ctx *c, size_t at, size_t width, double *z, double *r) {
+
+static void aggi_gm_residual_block(const aggi_ctx *c, size_t at, size_t width, double *z,
+                                   double *r) {
     size_t i, k;
     aggi_gm_point(c, at, width, z);
     for (k = 0; k < width; k++) r[k] = 0;
-    for (i = 0; i < c->n; i++) aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
+    for (i = 0; i < c->n; i++)
+        aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
 }
-static void aggi_gm_pass2(void *arg, size_t s) { /* k_weight: 1 / distance, in units of length_i; 0 for rows close to z */
+
+/* k_weight: 1 / distance, in units of length_i; 0 for rows close to z */
+static void aggi_gm_pass2(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t end = aggi_slice_begin(c, s + 1);
     double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
@@ -1765,6 +2163,7 @@ static void aggi_gm_pass2(void *arg, size_t s) { /* k_weight: 1 / distance, in u
     }
     c->part[s] = total;
 }
+
 static void aggi_gm_pass3(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
@@ -1776,13 +2175,15 @@ static void aggi_gm_pass3(void *arg, size_t s) {
         aggi_gm_residual_block(c, at, width, z, r);
         for (i = 0; i < n; i++) {
             const double scale = 1 / c->length[i];
-            for (k = 0; k < width; k++) dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
+            for (k = 0; k < width; k++)
+                dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
         }
     }
 }
 
 /* The bound with the true lengths of y; rest = kappa r. */
-static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *inverse, double close, double r, double kappa, double m) {
+static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *inverse, double close,
+                                  double r, double kappa, double m) {
     double least = 0, longest = 1;
     size_t i, s;
     aggi_run(c, aggi_gm_pass3);
@@ -1791,25 +2192,33 @@ static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *in
         for (s = 0; s < c->slices; s++) dot += c->part[s * c->n + i];
         dot *= inverse[i] * kappa / m; /* u_i.rest/m */
         least += d[i] > close ? d[i] * (1 - dot) : -d[i];
-        if (d[i] > close) longest = aggi_max(longest, aggi_sqrt(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
+        if (d[i] > close)
+            longest = aggi_max(longest, aggi_sqrt(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
     }
     return least / longest;
 }
 
-static double aggi_gm_unit(const aggi_ctx *c, size_t i, double unit) { /* the unit of row i, in that of the ball */
+/* the unit of row i, in that of the ball */
+static double aggi_gm_unit(const aggi_ctx *c, size_t i, double unit) {
     return aggi_min(aggi_ratio(aggi_sqrt(c->length[i]), unit), 1e290);
 }
 
 /* The bound when |u_i| <= longest and |r| = r; pull_i > 0 for the m rows not close to z. */
-static double aggi_gm_bound(const double *d, const double *pull, size_t n, double r, double longest) {
+static double aggi_gm_bound(const double *d, const double *pull, size_t n, double r,
+                            double longest) {
     double least = 0, m = 0, rest, i_d = 0;
     size_t i;
-    for (i = 0; i < n; i++) { m += pull[i] > 0; least += pull[i] > 0 ? d[i] / longest : -d[i]; i_d += d[i]; }
+    for (i = 0; i < n; i++) {
+        m += pull[i] > 0;
+        least += pull[i] > 0 ? d[i] / longest : -d[i];
+        i_d += d[i];
+    }
     rest = aggi_max(0, r - ((double)n - m)) / (m * longest);
     return (least - rest * i_d) / (1 + rest);
 }
 
-/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances, about, in that unit. */
+/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances,
+   about, in that unit. */
 static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *d, double *pull) {
     const size_t n = c->n;
     const double goal = aggi_gap_sought(c->desc);
@@ -1824,7 +2233,10 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
         double square = 0;
         for (s = 0; s < c->slices; s++) square += c->part[s * (n + 1) + i];
         if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
-        if (i == n) { r = aggi_sqrt(square); break; }
+        if (i == n) {
+            r = aggi_sqrt(square);
+            break;
+        }
         longest = aggi_max(longest, aggi_sqrt(square) * pull[i]);
         d[i] = aggi_sqrt(square) * aggi_gm_unit(c, i, unit);
         sum += d[i];
@@ -1834,19 +2246,25 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
     least = aggi_gm_bound(d, pull, n, r, aggi_max(1, longest));
     if (!(sum <= least * (1 + goal))) { /* not proven: do it with the true distances */
         close = aggi_gm_close(goal, d, n, sum);
-        for (i = 0; i < n; i++) { pull[i] = d[i] > close ? aggi_gm_unit(c, i, unit) / d[i] : 0; m += pull[i] > 0; }
+        for (i = 0; i < n; i++) {
+            pull[i] = d[i] > close ? aggi_gm_unit(c, i, unit) / d[i] : 0;
+            m += pull[i] > 0;
+        }
         aggi_run(c, aggi_gm_pass2);
         for (s = 0, r = 0; s < c->slices; s++) r += c->part[s];
         r = aggi_sqrt(r);
         least = aggi_gm_bound(d, pull, n, r, 1);
         if (!(sum <= least * (1 + goal)))
-            least = aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, 1 - ((double)n - m) / r, m)); /* r > n - m: else proven */
+            least =
+                aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, 1 - ((double)n - m) / r,
+                                                    m)); /* r > n - m: else proven */
     }
     c->report.gap = least > 0 ? aggi_max(0, sum / least - 1) : aggi_infinity();
     return AGG_OK;
 }
 
-/* Rounding in m was too coarse, as with rows almost on a line: the angles once more, now from (x_i - z).(x_j - z) itself. */
+/* Rounding in m was too coarse, as with rows almost on a line: the angles once more, now from (x_i
+   - z).(x_j - z) itself. */
 static void aggi_gm_angles_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
     const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
@@ -1859,26 +2277,30 @@ static void aggi_gm_angles_job(void *arg, size_t s) {
         for (i = 0, p = 0; i < n; i++) {
             for (j = i + 1; j < n; j++, p++) {
                 const double si = 1 / c->length[i], sj = 1 / c->length[j];
-                double lane[8] = { 0 };
+                double lane[8] = {0};
                 for (k = 0; k < width; k++)
-                    lane[k % 8] += ((double)c->x[i][at + k] * si - z[k] * si) * ((double)c->x[j][at + k] * sj - z[k] * sj);
+                    lane[k % 8] += ((double)c->x[i][at + k] * si - z[k] * si) *
+                                   ((double)c->x[j][at + k] * sj - z[k] * sj);
                 sum[p] += aggi_sum8(lane);
             }
         }
     }
 }
+
 static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *cosine) {
     const size_t n = c->n, pairs = n * (n - 1) / 2;
     size_t i, j, p, s;
     aggi_run(c, aggi_gm_angles_job);
     for (i = 0, p = 0; i < n; i++) {
-        const double ui = d[i] / aggi_ratio(aggi_sqrt(c->length[i]), unit); /* distance of row i in its own unit */
+        const double ui = d[i] / aggi_ratio(aggi_sqrt(c->length[i]),
+                                            unit); /* distance of row i in its own unit */
         cosine[i * n + i] = d[i] > 0;
         for (j = i + 1; j < n; j++, p++) {
             const double uj = d[j] / aggi_ratio(aggi_sqrt(c->length[j]), unit);
             double dot = 0;
             for (s = 0; s < c->slices; s++) dot += c->part[s * pairs + p];
-            cosine[i * n + j] = cosine[j * n + i] = ui > 0 && uj > 0 ? aggi_max(-1, aggi_min(dot / ui / uj, 1)) : 0;
+            cosine[i * n + j] = cosine[j * n + i] =
+                ui > 0 && uj > 0 ? aggi_max(-1, aggi_min(dot / ui / uj, 1)) : 0;
         }
     }
 }
@@ -1890,14 +2312,15 @@ static double aggi_gm_sum(const double *d, size_t n) {
     return sum;
 }
 
-/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not uphill: where angles are
-   rounding alone, it can go anywhere. */
+/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not
+   uphill: where angles are rounding alone, it can go anywhere. */
 static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
     const size_t n = c->n;
-    double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n, best = c->report.gap, by = 1;
+    double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n,
+           best = c->report.gap, by = 1;
     const double most = aggi_gm_sum(d, n) * (1 + 1e-15 * (double)n);
     size_t t;
-    int    status = AGG_OK;
+    int status = AGG_OK;
     memcpy(best_w, c->weight, n * sizeof *best_w);
     for (t = 0; t < 16 && status == AGG_OK && best > goal && by > 0.01; t++) {
         if (by >= 1) {
@@ -1910,24 +2333,26 @@ static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
             best = c->report.gap;
             memcpy(best_w, c->weight, n * sizeof *best_w);
             by = 1;
-        }
-        else by /= 4;
+        } else
+            by /= 4;
     }
     memcpy(c->weight, best_w, n * sizeof *best_w);
     return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c, unit, d, d, tmp) : status;
 }
 
-static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, prove */
+/* distances, solve, prove */
+static int aggi_gm_attempt(aggi_ctx *c, double *unit) {
     const size_t n = c->n;
     double radius, *w = c->vec, *guess = c->vec + n, *pull = c->back;
     size_t i, center;
-    int    status = aggi_pairs(c);
+    int status = aggi_pairs(c);
     if (status) return status;
     center = aggi_best_ball(c, n / 2 + 1, &radius);
     *unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
     for (i = 0; i < n; i++) {
         const double root = aggi_pair_root(c, c->pair[center * n + i]);
-        c->length[i] = c->wide ? aggi_near_power(aggi_max(root, *unit)) : 1; /* a unit for row i, so that its squares fit */
+        c->length[i] = c->wide ? aggi_near_power(aggi_max(root, *unit))
+                               : 1; /* a unit for row i, so that its squares fit */
         w[i] = i == center;
         guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
         pull[i] = 1;
@@ -1941,17 +2366,23 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) { /* distances, solve, pro
     for (i = 0; i < n; i++) c->weight[center] += w[i] / c->total * (1 - pull[i]);
     c->total = 1;
     status = aggi_gm_prove(c, *unit, guess, guess, c->vec + 3 * n);
-    for (i = 0; i < n; i++) if (!(pull[i] > 0)) c->report.gap = 0; /* within the ball the value is that row's distance, all but */
+    for (i = 0; i < n; i++)
+        if (!(pull[i] > 0))
+            c->report.gap = 0; /* within the ball the value is that row's distance, all but */
     return status;
 }
 
-/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report then has Weiszfeld's, which
-   are 1/distance and name the same point. d as aggi_gm_prove() left it. */
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report
+   then has Weiszfeld's, which are 1/distance and name the same point. d as aggi_gm_prove() left it.
+   */
 static void aggi_gm_shares(aggi_ctx *c) {
     const double *d = c->vec + c->n;
     double nearest = aggi_infinity(), sum = 0, least = 0;
     size_t i;
-    for (i = 0; i < c->n; i++) { nearest = aggi_min(nearest, d[i]); least = aggi_min(least, c->weight[i]); }
+    for (i = 0; i < c->n; i++) {
+        nearest = aggi_min(nearest, d[i]);
+        least = aggi_min(least, c->weight[i]);
+    }
     for (i = 0; i < c->n; i++) {
         if (least < 0) c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
         sum += c->weight[i];
@@ -1960,12 +2391,15 @@ static void aggi_gm_shares(aggi_ctx *c) {
 }
 
 static int aggi_gm(aggi_ctx *c) {
-    const double goal = aggi_gap_sought(c->desc); /* with rows far away, what goes beyond it loses the near ones */
+    const double goal =
+        aggi_gap_sought(c->desc); /* with rows far away, what goes beyond it loses the near ones */
     double unit;
-    int    status;
+    int status;
     c->exact = 0;
     status = aggi_gm_attempt(c, &unit);
-    if (status == AGG_OK && c->report.gap > goal) { /* far rows and few coordinates need better distances than float's */
+    if (status == AGG_OK &&
+        c->report.gap >
+            goal) { /* far rows and few coordinates need better distances than float's */
         c->exact = 1;
         status = aggi_gm_attempt(c, &unit);
     }
@@ -1985,7 +2419,7 @@ static int aggi_mean(aggi_ctx *c) {
 static int aggi_bulyan(aggi_ctx *c) {
     const size_t theta = c->n - 2 * c->f;
     size_t i, t, *gone = c->pick;
-    int    status = aggi_pairs(c);
+    int status = aggi_pairs(c);
     if (status) return status;
     for (i = 0; i < c->n; i++) gone[i] = 0;
     for (t = 0; t < theta; t++) {
@@ -1996,13 +2430,18 @@ static int aggi_bulyan(aggi_ctx *c) {
             double score;
             if (gone[i]) continue;
             score = aggi_krum_score(c, i, neighbours, gone);
-            if (pick == c->n || score < best) { best = score; pick = i; }
+            if (pick == c->n || score < best) {
+                best = score;
+                pick = i;
+            }
         }
         gone[pick] = 1;
     }
-    for (i = 0, t = 0; i < c->n; i++) if (gone[i]) c->chosen[t++] = c->x[i];
+    for (i = 0, t = 0; i < c->n; i++)
+        if (gone[i]) c->chosen[t++] = c->x[i];
     status = aggi_window(c, c->chosen, theta, theta - 2 * c->f, 1, c->stage, c->length);
-    for (i = 0, t = 0; c->report.weight && i < c->n; i++) c->weight[i] = gone[i] ? c->length[t++] : 0;
+    for (i = 0, t = 0; c->report.weight && i < c->n; i++)
+        c->weight[i] = gone[i] ? c->length[t++] : 0;
     return status;
 }
 
@@ -2010,48 +2449,68 @@ static int aggi_cclip(aggi_ctx *c) {
     const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
     double tau = aggi_sqrt(c->desc->tau), kept = 0;
     size_t i, t;
-    int    status = AGG_OK;
+    int status = AGG_OK;
     for (i = 0; i <= n; i++) c->weight[i] = 0;
     if (c->desc->start) {
-        for (i = 0; i < c->dim; i++) if (!aggi_finite((double)c->desc->start[i])) return AGG_ERR_ARG;
+        for (i = 0; i < c->dim; i++)
+            if (!aggi_finite((double)c->desc->start[i])) return AGG_ERR_ARG;
         memcpy(c->stage, c->desc->start, c->dim * sizeof *c->stage);
-    } else status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0, c->stage, c->weight);
+    } else
+        status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0, c->stage, c->weight);
     for (t = 0; t < iterations && status == AGG_OK; t++) {
         status = aggi_lengths(c, c->x, n, c->stage);
         if (status) return status;
-        for (i = 0; i < n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
-        if (!t && !(c->desc->tau > 0)) { aggi_sort(c->item, c->item_tmp, n); tau = aggi_median_root(c->item, n); }
+        for (i = 0; i < n; i++) {
+            c->item[i].key = c->length[i];
+            c->item[i].index = i;
+        }
+        if (!t && !(c->desc->tau > 0)) {
+            aggi_sort(c->item, c->item_tmp, n);
+            tau = aggi_median_root(c->item, n);
+        }
         for (i = 0, kept = 1; i < n; i++) {
-            const double share = (c->length[i] <= tau ? 1 : aggi_ratio(tau, c->length[i])) / (double)n;
+            const double share =
+                (c->length[i] <= tau ? 1 : aggi_ratio(tau, c->length[i])) / (double)n;
             c->length[i] = share;
             kept -= share;
         }
         c->chosen[0] = c->stage;
         c->back[0] = kept = aggi_max(kept, 0);
-        for (i = 0; i < n; i++) { c->chosen[i + 1] = c->x[i]; c->back[i + 1] = c->length[i]; }
+        for (i = 0; i < n; i++) {
+            c->chosen[i + 1] = c->x[i];
+            c->back[i + 1] = c->length[i];
+        }
         status = aggi_combine(c, c->chosen, c->back, n + 1, 1, c->stage);
         for (i = 0; i < n; i++) c->weight[i] = c->weight[i] * kept + c->length[i];
     }
     return status;
 }
 
-static int aggi_nearest(aggi_ctx *c, const agg_real *center) { /* the n-f rows nearest to center; NULL: of least norm */
+/* the n-f rows nearest to center; NULL: of least norm */
+static int aggi_nearest(aggi_ctx *c, const agg_real *center) {
     size_t i;
     const int status = aggi_lengths(c, c->x, c->n, center);
     if (status) return status;
-    for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+    for (i = 0; i < c->n; i++) {
+        c->item[i].key = c->length[i];
+        c->item[i].index = i;
+    }
     if (center) c->item[c->pivot].key = -1; /* itself first, whatever coincides with it */
     aggi_sort(c->item, c->item_tmp, c->n);
     aggi_choose(c, c->item, c->n - c->f);
     return AGG_OK;
 }
 
-/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in v. Squares a again and again, so
-   that only the top eigenspace is left, degenerate or not: no start vector that could be orthogonal to it. */
+/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in v.
+   Squares a again and again, so that only the top eigenspace is left, degenerate or not: no start
+   vector that could be orthogonal to it. */
 static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, double *v) {
     double trace = 0, norm = 0, value = 0;
     size_t i, j, k, top = 0, round;
-    for (i = 0; i < n; i++) { trace += a[i * n + i]; v[i] = 0; }
+    for (i = 0; i < n; i++) {
+        trace += a[i * n + i];
+        v[i] = 0;
+    }
     if (!(trace > 0)) return 0;
     for (i = 0; i < n * n; i++) b[i] = a[i] / trace;
     for (round = 0; round < 24; round++) {
@@ -2065,45 +2524,63 @@ static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, do
         for (i = 0; i < n * n; i++) b[i] = t[i] / trace;
         if (1 - trace < 1e-14) break; /* the trace of the square is 1 when one eigenvalue is left */
     }
-    for (i = 1; i < n; i++) if (b[i * n + i] > b[top * n + top]) top = i;
+    for (i = 1; i < n; i++)
+        if (b[i * n + i] > b[top * n + top]) top = i;
     for (i = 0; i < n; i++) norm += b[top * n + i] * b[top * n + i];
     for (i = 0; i < n; i++) v[i] = b[top * n + i] / aggi_sqrt(norm);
-    for (i = 0; i < n; i++) for (j = 0; j < n; j++) value += v[i] * a[i * n + j] * v[j];
+    for (i = 0; i < n; i++)
+        for (j = 0; j < n; j++) value += v[i] * a[i * n + j] * v[j];
     return aggi_max(value, 0);
 }
 
-/* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from pair distances / unit. */
-static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double unit, const size_t *rows, size_t m, double *g) {
+/* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from
+   pair distances / unit. */
+static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double unit,
+                              const size_t *rows, size_t m, double *g) {
     double *q = c->vec, total = 0, half = 0;
     size_t i, j;
     for (i = 0; i < m; i++) total += weight[i];
     for (i = 0; i < m; i++) {
-        for (j = 0, q[i] = 0; j < m; j++) if (weight[j] > 0)
-            q[i] += weight[j] / total * aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit);
+        for (j = 0, q[i] = 0; j < m; j++)
+            if (weight[j] > 0)
+                q[i] += weight[j] / total *
+                        aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit);
         half += 0.5 * weight[i] / total * (weight[i] > 0 ? q[i] : 0);
     }
     for (i = 0; i < m; i++)
         for (j = 0; j < m; j++)
-            g[i * m + j] = 0.5 * (q[i] + q[j] - aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit)) - half;
+            g[i * m + j] =
+                0.5 * (q[i] + q[j] - aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit)) -
+                half;
 }
 
 static int aggi_caf(aggi_ctx *c) {
     const size_t n = c->n;
-    double *w = c->vec + n, *v = c->vec + 2 * n, *tau = c->vec + 3 * n, *scaled = c->mat2, best = aggi_infinity(), left;
+    double *w = c->vec + n, *v = c->vec + 2 * n, *tau = c->vec + 3 * n, *scaled = c->mat2,
+           best = aggi_infinity(), left;
     size_t i, j, *all = c->pick;
     const int status = aggi_pairs(c);
     if (status) return status;
-    for (i = 0; i < n; i++) { w[i] = 1; all[i] = i; }
+    for (i = 0; i < n; i++) {
+        w[i] = 1;
+        all[i] = i;
+    }
     do {
         double unit = 0, spread, most = 0;
-        for (i = 0; i < n; i++) for (j = 0; j < i; j++) if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pair[i * n + j]);
+        for (i = 0; i < n; i++)
+            for (j = 0; j < i; j++)
+                if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pair[i * n + j]);
         for (i = 0, left = 0; i < n; i++) left += w[i];
         spread = 0;
         if (unit > 0) {
             aggi_centred_gram(c, w, unit, all, n, c->mat);
-            for (i = 0; i < n; i++) for (j = 0; j < n; j++)
-                scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_sqrt(w[i]) * aggi_sqrt(w[j]) * c->mat[i * n + j] / left : 0;
-            spread = aggi_sqrt(aggi_sqrt(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) * aggi_pair_root(c, unit);
+            for (i = 0; i < n; i++)
+                for (j = 0; j < n; j++)
+                    scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_sqrt(w[i]) * aggi_sqrt(w[j]) *
+                                                                   c->mat[i * n + j] / left
+                                                             : 0;
+            spread = aggi_sqrt(aggi_sqrt(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) *
+                     aggi_pair_root(c, unit);
         }
         if (spread < best) {
             best = spread;
@@ -2112,7 +2589,8 @@ static int aggi_caf(aggi_ctx *c) {
         }
         if (!(spread > 0)) break;
         for (i = 0; i < n; i++) {
-            for (j = 0, tau[i] = 0; j < n; j++) if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_sqrt(w[j]) * v[j];
+            for (j = 0, tau[i] = 0; j < n; j++)
+                if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_sqrt(w[j]) * v[j];
             tau[i] *= tau[i];
             if (w[i] > 0) most = aggi_max(most, tau[i]);
         }
@@ -2125,7 +2603,8 @@ static int aggi_caf(aggi_ctx *c) {
     return AGG_OK;
 }
 
-static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, double unit) { /* top eigenvalue of its scatter */
+/* top eigenvalue of its scatter */
+static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, double unit) {
     double *one = c->vec + c->n;
     size_t i;
     for (i = 0; i < m; i++) one[i] = 1;
@@ -2133,13 +2612,14 @@ static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, doub
     return aggi_top_eigen(c->mat, c->mat3, c->mat4, m, c->vec + 2 * c->n);
 }
 
-/* Subsets in lexicographic order, depth first. A scatter matrix only grows with more rows, and that of two rows has the top
-   eigenvalue ||a - b||^2/2: a pair too far apart ends a branch. The smallest ball gives the first bound. */
+/* Subsets in lexicographic order, depth first. A scatter matrix only grows with more rows, and that
+   of two rows has the top eigenvalue ||a - b||^2/2: a pair too far apart ends a branch. The
+   smallest ball gives the first bound. */
 static int aggi_smea(aggi_ctx *c) {
     const size_t n = c->n, keep = n - c->f;
     size_t *pick = c->pick, *best = c->pick + n, depth = 0, i, next = 0;
     double unit, bound;
-    int    status = aggi_pairs(c);
+    int status = aggi_pairs(c);
     if (status) return status;
     aggi_best_ball(c, keep, &unit);
     for (i = 0; i < keep; i++) best[i] = c->item[i].index;
@@ -2151,14 +2631,22 @@ static int aggi_smea(aggi_ctx *c) {
             next = pick[--depth] + 1;
             continue;
         }
-        if (++c->report.nodes > aggi_budget(c->desc)) { c->report.nodes--; status = AGG_INEXACT; break; }
+        if (++c->report.nodes > aggi_budget(c->desc)) {
+            c->report.nodes--;
+            status = AGG_INEXACT;
+            break;
+        }
         for (i = 0; i < depth && !far_off; i++)
             far_off = aggi_pair_square(c, c->pair[pick[i] * n + next], unit) > 2 * bound;
-        if (far_off) { next++; continue; }
+        if (far_off) {
+            next++;
+            continue;
+        }
         pick[depth++] = next++;
         if (depth == keep) {
             const double spread = aggi_subset_spread(c, pick, keep, unit);
-            if (spread < bound) { /* the next one must be better by more than rounding: ties to the first */
+            if (spread <
+                bound) { /* the next one must be better by more than rounding: ties to the first */
                 bound = spread * (1 - 1e-9);
                 memcpy(best, pick, keep * sizeof *best);
             }
@@ -2171,7 +2659,7 @@ static int aggi_smea(aggi_ctx *c) {
     return status;
 }
 
-/* ---- 6 pre-aggregations: each is a matrix of weights that makes new rows of the rows in play ---------------------------------- */
+/* ---- 6 pre-aggregations: each is a matrix of weights that makes new rows of the rows in play */
 
 static void aggi_mix_job(void *arg, size_t s) {
     aggi_ctx *c = (aggi_ctx *)arg;
@@ -2185,7 +2673,8 @@ static void aggi_mix_job(void *arg, size_t s) {
             const double *w = m->weight + j * m->n_in;
             aggi_combine_columns(c->avx2, c->x, w, m->n_in, m->total[j], at, width, acc);
             for (k = 0; k < width; k++) {
-                if (!aggi_finite(acc[k])) acc[k] = aggi_combine_giants(c->x, w, m->n_in, m->total[j], at + k);
+                if (!aggi_finite(acc[k]))
+                    acc[k] = aggi_combine_giants(c->x, w, m->n_in, m->total[j], at + k);
                 m->rows[j * c->dim + at + k] = (agg_real)acc[k];
             }
         }
@@ -2203,9 +2692,10 @@ static void aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
     }
 }
 
-static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) { /* Fisher-Yates, then groups of neighbours */
+/* Fisher-Yates, then groups of neighbours */
+static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) {
     const agg_rng rng = c->desc->rng;
-    const size_t  size = aggi_bucket(c->desc);
+    const size_t size = aggi_bucket(c->desc);
     size_t i, pivot = c->pivot;
     for (i = 0; i < c->n; i++) c->item[i].index = i;
     for (i = c->n; i-- > 1;) {
@@ -2227,7 +2717,10 @@ static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
     (void)aggi_lengths(c, c->x, c->n, NULL);
     if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
         const size_t clipped = (size_t)((double)(2 * c->f) * (double)(c->n - c->f) / (double)c->n);
-        for (i = 0; i < c->n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+        for (i = 0; i < c->n; i++) {
+            c->item[i].key = c->length[i];
+            c->item[i].index = i;
+        }
         aggi_sort(c->item, c->item_tmp, c->n);
         most = c->item[c->n - clipped - 1].key;
     }
@@ -2237,7 +2730,8 @@ static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
     }
 }
 
-static void aggi_pre_aggregate(aggi_ctx *c, size_t which) { /* the rows are known to be finite, so nothing can go wrong */
+/* the rows are known to be finite, so nothing can go wrong */
+static void aggi_pre_aggregate(aggi_ctx *c, size_t which) {
     const agg_pre pre = c->desc->pre[which];
     aggi_mix *m = &c->mix[c->mixes];
     size_t i;
@@ -2246,20 +2740,24 @@ static void aggi_pre_aggregate(aggi_ctx *c, size_t which) { /* the rows are know
     m->n_in = m->n_out = c->n;
     memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
     memset(m->total, 0, c->n * sizeof *m->total);
-    if (pre == AGG_PRE_NNM) aggi_mix_nnm(c, m);
-    else if (pre == AGG_PRE_BUCKETING) aggi_mix_bucketing(c, m);
-    else aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
+    if (pre == AGG_PRE_NNM)
+        aggi_mix_nnm(c, m);
+    else if (pre == AGG_PRE_BUCKETING)
+        aggi_mix_bucketing(c, m);
+    else
+        aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
     aggi_run(c, aggi_mix_job);
     c->n = m->n_out;
     for (i = 0; i < c->n; i++) c->x[i] = m->rows + i * c->dim;
     c->mixes++;
 }
 
-/* ---- 7 the call ------------------------------------------------------------------------------------------------------- */
+/* ---- 7 the call ------------------------------------------------------------------------------ */
 
 static int aggi_positive(double v) { return v > 0 && aggi_finite(v); }
 
-static int aggi_survives(const agg_desc *d, size_t n) { /* is f within what the rule bears among n rows? */
+/* is f within what the rule bears among n rows? */
+static int aggi_survives(const agg_desc *d, size_t n) {
     const int krum = d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM || d->rule == AGG_BULYAN;
     if (d->f > (n - 1) / 2) return 0;
     if (d->rule == AGG_BULYAN && (n < 3 || d->f > (n - 3) / 4)) return 0;
@@ -2269,10 +2767,13 @@ static int aggi_survives(const agg_desc *d, size_t n) { /* is f within what the 
 static agg_status aggi_validate(const agg_desc *d) {
     size_t n, i;
     if (!d || !d->n || !d->dim) return AGG_ERR_ARG;
-    if ((unsigned)d->rule >= AGG_RULE_COUNT || (unsigned)d->pre[0] >= AGG_PRE_COUNT || (unsigned)d->pre[1] >= AGG_PRE_COUNT)
+    if ((unsigned)d->rule >= AGG_RULE_COUNT || (unsigned)d->pre[0] >= AGG_PRE_COUNT ||
+        (unsigned)d->pre[1] >= AGG_PRE_COUNT)
         return AGG_ERR_ARG;
-    if ((aggi_uses_pre(d, AGG_PRE_CLIP) && !aggi_positive(d->clip)) || (d->tau != 0 && !aggi_positive(d->tau)) ||
-        (d->gap != 0 && !aggi_positive(d->gap)) || (d->rule == AGG_MONNA && d->pivot >= d->n)) return AGG_ERR_ARG;
+    if ((aggi_uses_pre(d, AGG_PRE_CLIP) && !aggi_positive(d->clip)) ||
+        (d->tau != 0 && !aggi_positive(d->tau)) || (d->gap != 0 && !aggi_positive(d->gap)) ||
+        (d->rule == AGG_MONNA && d->pivot >= d->n))
+        return AGG_ERR_ARG;
     if (!aggi_survives(d, d->n)) return AGG_ERR_BOUND;
     for (i = 0, n = d->n; i < 2; i++) {
         if (d->pre[i] != AGG_PRE_BUCKETING) continue;
@@ -2284,16 +2785,17 @@ static agg_status aggi_validate(const agg_desc *d) {
 }
 
 static int aggi_has_avx2(void) {
-#ifdef AGGI_AVX2
+  #ifdef AGGI_AVX2
     return __builtin_cpu_supports("avx2") ? 1 : 0;
-#else
+  #else
     return 0;
-#endif
+  #endif
 }
 
-static size_t aggi_measure(const agg_desc *d) { /* bytes of scratch, 0 if they do not fit a size_t */
-    aggi_ctx   c;
-    aggi_arena a = { NULL, 0, 0 };
+/* bytes of scratch, 0 if they do not fit a size_t */
+static size_t aggi_measure(const agg_desc *d) {
+    aggi_ctx c;
+    aggi_arena a = {NULL, 0, 0};
     memset(&c, 0, sizeof c);
     c.desc = d;
     c.slices = aggi_slices(d->n, d->dim);
@@ -2302,7 +2804,7 @@ static size_t aggi_measure(const agg_desc *d) { /* bytes of scratch, 0 if they d
 }
 
 static int aggi_row_finite(const agg_real *x, size_t dim) {
-    agg_real lane[AGGI_LANES] = { 0 }, sum = 0;
+    agg_real lane[AGGI_LANES] = {0}, sum = 0;
     size_t k, l;
     for (k = 0; k + AGGI_LANES <= dim; k += AGGI_LANES)
         for (l = 0; l < AGGI_LANES; l++) lane[l] += x[k + l] * 0;
@@ -2325,28 +2827,29 @@ static void aggi_drop_bad_rows(aggi_ctx *c) {
 
 static int aggi_apply_rule(aggi_ctx *c) {
     switch (c->desc->rule) {
-        case AGG_MDA:        return aggi_mda(c);
-        case AGG_CWTM:       return aggi_cwtm(c);
-        case AGG_MEAMED:     return aggi_meamed(c);
-        case AGG_CWMED:      return aggi_cwmed(c);
-        case AGG_KRUM:       return aggi_krum(c, 1);
-        case AGG_MULTI_KRUM: return aggi_krum(c, aggi_or(c->desc->q, c->n - c->f));
-        case AGG_GM:         return aggi_gm(c);
-        case AGG_MEAN:       return aggi_mean(c);
-        case AGG_BULYAN:     return aggi_bulyan(c);
-        case AGG_CCLIP:      return aggi_cclip(c);
-        case AGG_CGE:        return aggi_nearest(c, NULL);
-        case AGG_MONNA:      return aggi_nearest(c, c->x[c->pivot]);
-        case AGG_CAF:        return aggi_caf(c);
-        case AGG_SMEA:       return aggi_smea(c);
-        case AGG_RULE_COUNT: break;
+    case AGG_MDA: return aggi_mda(c);
+    case AGG_CWTM: return aggi_cwtm(c);
+    case AGG_MEAMED: return aggi_meamed(c);
+    case AGG_CWMED: return aggi_cwmed(c);
+    case AGG_KRUM: return aggi_krum(c, 1);
+    case AGG_MULTI_KRUM: return aggi_krum(c, aggi_or(c->desc->q, c->n - c->f));
+    case AGG_GM: return aggi_gm(c);
+    case AGG_MEAN: return aggi_mean(c);
+    case AGG_BULYAN: return aggi_bulyan(c);
+    case AGG_CCLIP: return aggi_cclip(c);
+    case AGG_CGE: return aggi_nearest(c, NULL);
+    case AGG_MONNA: return aggi_nearest(c, c->x[c->pivot]);
+    case AGG_CAF: return aggi_caf(c);
+    case AGG_SMEA: return aggi_smea(c);
+    case AGG_RULE_COUNT: break;
     }
     return AGG_ERR_ARG;
 }
 
-static int aggi_attempt(aggi_ctx *c) { /* pre-aggregations and rule on the rows as sent; the result is in c->stage */
+/* pre-aggregations and rule on the rows as sent; the result is in c->stage */
+static int aggi_attempt(aggi_ctx *c) {
     size_t i;
-    int    status, combined;
+    int status, combined;
     c->n = c->sent_n;
     c->f = c->desc->f - c->report.dropped;
     c->total = 0;
@@ -2357,18 +2860,21 @@ static int aggi_attempt(aggi_ctx *c) { /* pre-aggregations and rule on the rows 
     if (c->desc->rule == AGG_MONNA && c->pivot == c->n) return AGG_ERR_PIVOT;
     for (i = 0; i < 2; i++) aggi_pre_aggregate(c, i);
     status = aggi_apply_rule(c);
-    if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM) return status;
+    if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM)
+        return status;
     combined = aggi_combine(c, c->x, c->weight, c->n, c->total, c->stage);
     return combined ? combined : status;
 }
 
-static void aggi_report_weights(aggi_ctx *c) { /* from the rows the rule saw back through the pre-aggregations to those sent */
+/* from the rows the rule saw back through the pre-aggregations to those sent */
+static void aggi_report_weights(aggi_ctx *c) {
     size_t i, j, m;
     for (i = 0; i < c->n; i++) c->length[i] = c->total > 0 ? c->weight[i] / c->total : c->weight[i];
     for (m = c->mixes; m-- > 0;) {
         const aggi_mix *x = &c->mix[m];
         for (i = 0; i < x->n_in; i++)
-            for (j = 0, c->back[i] = 0; j < x->n_out; j++) c->back[i] += c->length[j] * x->weight[j * x->n_in + i] / x->total[j];
+            for (j = 0, c->back[i] = 0; j < x->n_out; j++)
+                c->back[i] += c->length[j] * x->weight[j * x->n_in + i] / x->total[j];
         for (i = 0; i < x->n_in; i++) c->length[i] = c->back[i];
     }
     for (i = 0; i < c->desc->n; i++) c->report.weight[i] = 0;
@@ -2383,18 +2889,26 @@ static void aggi_report_suspicion(aggi_ctx *c, const agg_real *out) {
     size_t i;
     c->checked = 1;
     (void)aggi_lengths(c, c->sent, c->sent_n, out);
-    for (i = 0; i < c->sent_n; i++) { c->item[i].key = c->length[i]; c->item[i].index = i; }
+    for (i = 0; i < c->sent_n; i++) {
+        c->item[i].key = c->length[i];
+        c->item[i].index = i;
+    }
     aggi_sort(c->item, c->item_tmp, c->sent_n);
     usual = aggi_median_root(c->item, c->sent_n);
     for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = aggi_infinity();
     for (i = 0; i < c->sent_n; i++)
-        c->report.suspicion[c->id[i]] = usual > 0 ? aggi_ratio(c->length[i], usual) : c->length[i] > 0 ? aggi_infinity() : 1;
+        c->report.suspicion[c->id[i]] = usual > 0          ? aggi_ratio(c->length[i], usual)
+                                        : c->length[i] > 0 ? aggi_infinity()
+                                                           : 1;
 }
 
 AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
     agg_desc d;
     memset(&d, 0, sizeof d);
-    d.n = n; d.dim = dim; d.f = f; d.rule = rule;
+    d.n = n;
+    d.dim = dim;
+    d.f = f;
+    d.rule = rule;
     return d;
 }
 
@@ -2405,10 +2919,10 @@ AGG_API size_t agg_scratch_size(const agg_desc *d) {
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report) {
     const agg_status valid = aggi_validate(d);
-    aggi_ctx   c;
-    aggi_arena a = { (unsigned char *)scratch, 0, 0 };
-    size_t     i, need;
-    int        status;
+    aggi_ctx c;
+    aggi_arena a = {(unsigned char *)scratch, 0, 0};
+    size_t i, need;
+    int status;
     if (valid != AGG_OK) return valid;
     if (!rows || !out || !scratch) return AGG_ERR_ARG;
     need = aggi_measure(d);
@@ -2421,8 +2935,15 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
     c.avx2 = aggi_has_avx2();
     a.base += (64 - (uintptr_t)scratch % 64) % 64;
     aggi_layout(&c, &a);
-    if (report) { c.report.weight = report->weight; c.report.suspicion = report->suspicion; }
-    for (i = 0; i < d->n; i++) if (rows[i]) { c.id[c.sent_n] = i; c.sent[c.sent_n++] = rows[i]; }
+    if (report) {
+        c.report.weight = report->weight;
+        c.report.suspicion = report->suspicion;
+    }
+    for (i = 0; i < d->n; i++)
+        if (rows[i]) {
+            c.id[c.sent_n] = i;
+            c.sent[c.sent_n++] = rows[i];
+        }
     c.report.dropped = d->n - c.sent_n;
     if (d->pre[0] != AGG_PRE_NONE || d->pre[1] != AGG_PRE_NONE) aggi_drop_bad_rows(&c);
     status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
@@ -2442,36 +2963,45 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
     return (agg_status)status;
 }
 
-/* ---- 8 what a host can ask ----------------------------------------------------------------------------------------------- */
+/* ---- 8 what a host can ask ------------------------------------------------------------------- */
 
 AGG_API const char *agg_status_text(agg_status s) {
-    #define AGG_X(id, text) case id: return text;
-    switch (s) { AGG_STATUS_LIST(AGG_X) case AGG_STATUS_COUNT: break; }
-    #undef AGG_X
+  #define AGG_X(id, text)                                                                          \
+  case id: return text;
+    switch (s) { AGG_STATUS_LIST(AGG_X) case AGG_STATUS_COUNT : break; }
+  #undef AGG_X
     return "unknown status";
 }
+
 AGG_API const char *agg_rule_name(agg_rule rule) {
-    #define AGG_X(id, name, cost, optimal) case id: return name;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
-    #undef AGG_X
+  #define AGG_X(id, name, cost, optimal)                                                           \
+  case id: return name;
+    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
+  #undef AGG_X
     return "unknown rule";
 }
+
 AGG_API const char *agg_rule_cost(agg_rule rule) {
-    #define AGG_X(id, name, cost, optimal) case id: return cost;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
-    #undef AGG_X
+  #define AGG_X(id, name, cost, optimal)                                                           \
+  case id: return cost;
+    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
+  #undef AGG_X
     return "unknown rule";
 }
+
 AGG_API const char *agg_attack_name(agg_attack_kind kind) {
-    #define AGG_X(id, name) case id: return name;
-    switch (kind) { AGG_ATTACK_LIST(AGG_X) case AGG_ATTACK_COUNT: break; }
-    #undef AGG_X
+  #define AGG_X(id, name)                                                                          \
+  case id: return name;
+    switch (kind) { AGG_ATTACK_LIST(AGG_X) case AGG_ATTACK_COUNT : break; }
+  #undef AGG_X
     return "unknown attack";
 }
+
 AGG_API int agg_rule_is_order_optimal(agg_rule rule) {
-    #define AGG_X(id, name, cost, optimal) case id: return optimal;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT: break; }
-    #undef AGG_X
+  #define AGG_X(id, name, cost, optimal)                                                           \
+  case id: return optimal;
+    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
+  #undef AGG_X
     return 0;
 }
 
@@ -2482,18 +3012,26 @@ AGG_API size_t agg_max_f(agg_rule rule, size_t n) {
 }
 
 AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
-    const double N = (double)n, F = (double)f, delta = aggi_min(aggi_sqrt((double)dim), 2 * aggi_sqrt(N - F));
-    const int    broken = !n || f > (n - 1) / 2;
+    const double N = (double)n, F = (double)f,
+                 delta = aggi_min(aggi_sqrt((double)dim), 2 * aggi_sqrt(N - F));
+    const int broken = !n || f > (n - 1) / 2;
     switch (rule) {
-        case AGG_MDA:        return broken ? aggi_infinity() : 2 * F / (N - F);
-        case AGG_CWTM:       return broken ? aggi_infinity() : F / (N - F) * delta;
-        case AGG_MEAMED:     return broken ? aggi_infinity() : 2 * F / (N - F) * delta;
-        case AGG_CWMED:      return broken ? aggi_infinity() : N / (2 * (N - F)) * delta;
-        case AGG_KRUM:
-        case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) / (N - 2 * F));
-        case AGG_GM:         return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) * (N - F) / (N * (N - 2 * F)));
-        case AGG_MEAN:       return n && !f ? 0 : aggi_infinity();
-        case AGG_BULYAN: case AGG_CCLIP: case AGG_CGE: case AGG_MONNA: case AGG_CAF: case AGG_SMEA: case AGG_RULE_COUNT: break;
+    case AGG_MDA: return broken ? aggi_infinity() : 2 * F / (N - F);
+    case AGG_CWTM: return broken ? aggi_infinity() : F / (N - F) * delta;
+    case AGG_MEAMED: return broken ? aggi_infinity() : 2 * F / (N - F) * delta;
+    case AGG_CWMED: return broken ? aggi_infinity() : N / (2 * (N - F)) * delta;
+    case AGG_KRUM:
+    case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) / (N - 2 * F));
+    case AGG_GM:
+        return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) * (N - F) / (N * (N - 2 * F)));
+    case AGG_MEAN: return n && !f ? 0 : aggi_infinity();
+    case AGG_BULYAN:
+    case AGG_CCLIP:
+    case AGG_CGE:
+    case AGG_MONNA:
+    case AGG_CAF:
+    case AGG_SMEA:
+    case AGG_RULE_COUNT: break;
     }
     return -1;
 }
@@ -2502,44 +3040,50 @@ AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t
     const double lambda = agg_lambda(rule, n, f, dim);
     if (lambda < 0) return -1;
     if (!(eps > 0) || !aggi_finite(lambda)) return aggi_infinity();
-    return aggi_max(0, -aggi_log(eps)) / (eps * eps) * (1 / (double)n + lambda * lambda * aggi_log((double)n));
+    return aggi_max(0, -aggi_log(eps)) / (eps * eps) *
+           (1 / (double)n + lambda * lambda * aggi_log((double)n));
 }
 
 /* roots of ||out - mean_G|| and of the diameter of G */
-static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, const agg_real *out, uint64_t set,
-                             double *error, double *diameter) {
-    const double    count = (double)aggi_popcount(set);
+static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, const agg_real *out,
+                             uint64_t set, double *error, double *diameter) {
+    const double count = (double)aggi_popcount(set);
     const agg_real *first = rows[aggi_lowest(set)];
     double big = 0, unit, sum = 0;
     size_t i, j, k;
     for (k = 0; k < dim; k++) {
         big = aggi_max(big, aggi_abs((double)out[k]));
-        for (i = 0; i < n; i++) if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
+        for (i = 0; i < n; i++)
+            if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
     }
     unit = big > 0 ? aggi_near_power(aggi_sqrt(big)) : 1;
     for (k = 0; k < dim; k++) {
         const double base = (double)first[k] / unit;
         double off = (double)out[k] / unit - base;
-        for (i = 0; i < n; i++) if (set >> i & 1) off -= ((double)rows[i][k] / unit - base) / count;
+        for (i = 0; i < n; i++)
+            if (set >> i & 1) off -= ((double)rows[i][k] / unit - base) / count;
         sum += off * off;
     }
     *error = aggi_sqrt(aggi_sqrt(sum)) * aggi_sqrt(unit);
     *diameter = 0;
     for (i = 0; i < n; i++)
         for (j = 0; j < i; j++)
-            if (set >> i & set >> j & 1) *diameter = aggi_max(*diameter, aggi_root(rows[i], rows[j], dim));
+            if (set >> i & set >> j & 1)
+                *diameter = aggi_max(*diameter, aggi_root(rows[i], rows[j], dim));
 }
 
-AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
-                                  double *ratio, uint64_t *worst) {
+AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
+                                  const agg_real *out, double *ratio, uint64_t *worst) {
     uint64_t set, low, up;
-    double   error, diameter, most = -1, here;
-    size_t   i;
+    double error, diameter, most = -1, here;
+    size_t i;
     if (!rows || !out || !ratio || !n || !dim || n > 63) return AGG_ERR_ARG;
     if (f > (n - 1) / 2) return AGG_ERR_BOUND;
-    for (i = 0; i < n; i++) if (!rows[i] || !aggi_row_finite(rows[i], dim)) return AGG_ERR_ROWS;
+    for (i = 0; i < n; i++)
+        if (!rows[i] || !aggi_row_finite(rows[i], dim)) return AGG_ERR_ROWS;
     if (!aggi_row_finite(out, dim)) return AGG_ERR_ARG;
-    for (set = ((uint64_t)1 << (n - f)) - 1; set < (uint64_t)1 << n; set = ((up ^ set) >> 2) / low | up) {
+    for (set = ((uint64_t)1 << (n - f)) - 1; set < (uint64_t)1 << n;
+         set = ((up ^ set) >> 2) / low | up) {
         low = set & (~set + 1); /* Gosper: the next number with as many ones */
         up = set + low;
         aggi_measure_set(rows, n, dim, out, set, &error, &diameter);
@@ -2553,19 +3097,21 @@ AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t 
     return AGG_OK;
 }
 
-/* ---- 9 attacks -------------------------------------------------------------------------------------------------------------- */
+/* ---- 9 attacks ------------------------------------------------------------------------------- */
 
-static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, double *mean, double *deviation) {
+static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, double *mean,
+                        double *deviation) {
     double sum = 0, squares = 0;
     size_t i;
     for (i = 0; i < n; i++) sum += (double)honest[i][k] / (double)n;
-    for (i = 0; i < n; i++) squares += ((double)honest[i][k] - sum) * ((double)honest[i][k] - sum) / (double)n;
+    for (i = 0; i < n; i++)
+        squares += ((double)honest[i][k] - sum) * ((double)honest[i][k] - sum) / (double)n;
     *mean = sum;
     *deviation = aggi_sqrt(squares);
 }
 
-/* How many deviations an adversary may stray so that, with the adversaries' help, it still looks like a majority: of n-f honest rows
-   n/2+1-f must be farther out. Baruch et al. 2019. */
+/* How many deviations an adversary may stray so that, with the adversaries' help, it still looks
+   like a majority: of n-f honest rows n/2+1-f must be farther out. Baruch et al. 2019. */
 static double aggi_alie_z(size_t n, size_t f) {
     const double honest = (double)(n - f), needed = (double)(n / 2 + 1 - f);
     return aggi_normal_quantile((honest - needed) / honest);
@@ -2573,39 +3119,51 @@ static double aggi_alie_z(size_t n, size_t f) {
 
 static double aggi_default_strength(const agg_attack_desc *a) {
     switch (a->kind) {
-        case AGG_ATTACK_SIGN_FLIP: return 2.5;
-        case AGG_ATTACK_NOISE:     return 3;
-        case AGG_ATTACK_IPM:       return 0.5;
-        case AGG_ATTACK_ALIE:      return aggi_alie_z(a->n, a->f);
-        case AGG_ATTACK_GAUSSIAN: case AGG_ATTACK_ZERO: case AGG_ATTACK_MIMIC: case AGG_ATTACK_INF: case AGG_ATTACK_NAN:
-        case AGG_ATTACK_COUNT: break;
+    case AGG_ATTACK_SIGN_FLIP: return 2.5;
+    case AGG_ATTACK_NOISE: return 3;
+    case AGG_ATTACK_IPM: return 0.5;
+    case AGG_ATTACK_ALIE: return aggi_alie_z(a->n, a->f);
+    case AGG_ATTACK_GAUSSIAN:
+    case AGG_ATTACK_ZERO:
+    case AGG_ATTACK_MIMIC:
+    case AGG_ATTACK_INF:
+    case AGG_ATTACK_NAN:
+    case AGG_ATTACK_COUNT: break;
     }
     return 1;
 }
 
-static int aggi_attack_looks_around(agg_attack_kind kind, const agg_real *own) { /* are the honest rows read? */
-    const int looks_at_own = kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
-    return kind == AGG_ATTACK_IPM || kind == AGG_ATTACK_ALIE || kind == AGG_ATTACK_MIMIC || (looks_at_own && !own);
+/* are the honest rows read? */
+static int aggi_attack_looks_around(agg_attack_kind kind, const agg_real *own) {
+    const int looks_at_own =
+        kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
+    return kind == AGG_ATTACK_IPM || kind == AGG_ATTACK_ALIE || kind == AGG_ATTACK_MIMIC ||
+           (looks_at_own && !own);
 }
 
-static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
-                                    const agg_real *own, const agg_real *out) {
+static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest,
+                                    size_t honest_n, size_t dim, const agg_real *own,
+                                    const agg_real *out) {
     size_t i;
-    if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength)) return AGG_ERR_ARG;
+    if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength))
+        return AGG_ERR_ARG;
     if (aggi_attack_looks_around(a->kind, own)) {
         if (!honest || !honest_n) return AGG_ERR_ARG;
-        for (i = 0; i < honest_n; i++) if (!honest[i]) return AGG_ERR_ARG;
+        for (i = 0; i < honest_n; i++)
+            if (!honest[i]) return AGG_ERR_ARG;
     }
     if (a->kind == AGG_ATTACK_MIMIC && a->target >= honest_n) return AGG_ERR_ARG;
-    if (a->kind == AGG_ATTACK_ALIE && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2)) return AGG_ERR_BOUND;
-    if ((a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN) && !a->rng.next) return AGG_ERR_RNG;
+    if (a->kind == AGG_ATTACK_ALIE && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2))
+        return AGG_ERR_BOUND;
+    if ((a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN) && !a->rng.next)
+        return AGG_ERR_RNG;
     return AGG_OK;
 }
 
-AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
-                              const agg_real *own, agg_real *out) {
+AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
+                              size_t honest_n, size_t dim, const agg_real *own, agg_real *out) {
     const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
-    int    around;
+    int around;
     double s, mean = 0, deviation = 0, low = DBL_MAX, high = -DBL_MAX;
     size_t k;
     if (valid != AGG_OK) return valid;
@@ -2621,56 +3179,64 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
         if (around) aggi_honest(honest, honest_n, k, &mean, &deviation);
         mine = own ? (double)own[k] : mean;
         switch (a->kind) {
-            case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;
-            case AGG_ATTACK_NOISE:     v = mine + s * (high - low) * (2 * aggi_uniform(a->rng) - 1); break;
-            case AGG_ATTACK_GAUSSIAN:  v = mine + s * aggi_normal_quantile(aggi_uniform(a->rng)); break;
-            case AGG_ATTACK_IPM:       v = -s * mean; break;
-            case AGG_ATTACK_ALIE:      v = mean - s * deviation; break;
-            case AGG_ATTACK_MIMIC:     v = (double)honest[a->target][k]; break;
-            case AGG_ATTACK_INF:       v = k % 2 ? -aggi_infinity() : aggi_infinity(); break;
-            case AGG_ATTACK_NAN:       v = aggi_infinity() - aggi_infinity(); break;
-            case AGG_ATTACK_ZERO: case AGG_ATTACK_COUNT: break;
+        case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;
+        case AGG_ATTACK_NOISE: v = mine + s * (high - low) * (2 * aggi_uniform(a->rng) - 1); break;
+        case AGG_ATTACK_GAUSSIAN: v = mine + s * aggi_normal_quantile(aggi_uniform(a->rng)); break;
+        case AGG_ATTACK_IPM: v = -s * mean; break;
+        case AGG_ATTACK_ALIE: v = mean - s * deviation; break;
+        case AGG_ATTACK_MIMIC: v = (double)honest[a->target][k]; break;
+        case AGG_ATTACK_INF: v = k % 2 ? -aggi_infinity() : aggi_infinity(); break;
+        case AGG_ATTACK_NAN: v = aggi_infinity() - aggi_infinity(); break;
+        case AGG_ATTACK_ZERO:
+        case AGG_ATTACK_COUNT: break;
         }
         out[k] = (agg_real)v;
     }
     return AGG_OK;
 }
 
-#if defined(__clang__)
-  #pragma STDC FP_CONTRACT DEFAULT
-#elif defined(__GNUC__) && !defined(__TINYC__)
-  #pragma GCC pop_options
-#endif
+  #if defined(__clang__)
+    #pragma STDC FP_CONTRACT DEFAULT
+  #elif defined(__GNUC__) && !defined(__TINYC__)
+    #pragma GCC pop_options
+  #endif
 #endif /* AGGREGATORS_IMPLEMENTATION */
 
-/* CHANGELOG  the first number changes when your code may have to, the second when something is added or results get
-   other bits, the third when neither. Both headers have one version.
-   0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks, reports. Refuses to compile
-                   where arithmetic is not IEEE's (-ffast-math, -funsafe-math-optimizations, the i387).
+/* CHANGELOG  the first number changes when your code may have to, the second when something is
+   added or results get other bits, the third when neither. Both headers have one version.
+   0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
+   reports. Refuses to compile
+                   where arithmetic is not IEEE's (-ffast-math, -funsafe-math-optimizations, the
+                   i387).
 
    LICENCE  choose one of the two
 
    A - MIT
    Copyright (c) 2026 the resnharpg authors
-   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
-   files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy,
-   modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
-   Software is furnished to do so, subject to the following conditions:
-   The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-   Software.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-   COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE,
-   ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+   associated documentation files (the "Software"), to deal in the Software without restriction,
+   including without limitation the rights to use, copy, modify, merge, publish, distribute,
+   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+   furnished to do so, subject to the following conditions:
+   The above copyright notice and this permission notice shall be included in all copies or
+   substantial portions of the Software.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+   OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
    B - PUBLIC DOMAIN (Unlicense)
-   This is free and unencumbered software released into the public domain. Anyone is free to copy, modify, publish, use,
-   compile, sell, or distribute this software, either in source code form or as a compiled binary, for any purpose, commercial
-   or non-commercial, and by any means. In jurisdictions that recognize copyright laws, the author or authors of this software
-   dedicate any and all copyright interest in the software to the public domain. We make this dedication for the benefit of the
-   public at large and to the detriment of our heirs and successors. We intend this dedication to be an overt act of
-   relinquishment in perpetuity of all present and future rights to this software under copyright law.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE
-   FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+   This is free and unencumbered software released into the public domain. Anyone is free to copy,
+   modify, publish, use, compile, sell, or distribute this software, either in source code form or
+   as a compiled binary, for any purpose, commercial or non-commercial, and by any means. In
+   jurisdictions that recognize copyright laws, the author or authors of this software dedicate any
+   and all copyright interest in the software to the public domain. We make this dedication for the
+   benefit of the public at large and to the detriment of our heirs and successors. We intend this
+   dedication to be an overt act of relinquishment in perpetuity of all present and future rights to
+   this software under copyright law.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+   LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
    CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */

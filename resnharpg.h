@@ -132,6 +132,8 @@
                 environments are yours: libm does not have the same bits everywhere.
    ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise. RN_MORE is not an error.
                 Nothing prints, aborts or asserts on your data. */
+
+/* clang-format off */
 #ifndef RESNHARPG_H
 #define RESNHARPG_H
 #define RN_VERSION_MAJOR 0
@@ -488,59 +490,65 @@ RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps);
 }
 #endif
 #endif /* RESNHARPG_H */
+/* clang-format on */
 
 /* ---- stop here if you only want the API ---------------------------------------------------------------------- */
 #if defined(RESNHARPG_IMPLEMENTATION) && !defined(RESNHARPG_IMPLEMENTED)
-#define RESNHARPG_IMPLEMENTED
-/* 1 helpers, 2 mathematics, 3 random numbers, 4 matrix kernel, 5 networks, 6 tables, 7 estimators, 8 agent, 9 server,
-   10 trainer, 11 saving, 12 evaluation, 13 theory */
-#if !defined(AGGREGATORS_IMPLEMENTED) && !defined(RN_NO_AGGREGATORS)
-  #ifndef AGGREGATORS_IMPLEMENTATION
-    #define AGGREGATORS_IMPLEMENTATION
+  #define RESNHARPG_IMPLEMENTED
+/* 1 helpers, 2 mathematics, 3 random numbers, 4 matrix kernel, 5 networks, 6 tables, 7 estimators,
+   8 agent, 9 server, 10 trainer, 11 saving, 12 evaluation, 13 theory */
+  #if !defined(AGGREGATORS_IMPLEMENTED) && !defined(RN_NO_AGGREGATORS)
+    #ifndef AGGREGATORS_IMPLEMENTATION
+      #define AGGREGATORS_IMPLEMENTATION
+    #endif
+    #include "aggregators.h"
   #endif
-  #include "aggregators.h"
-#endif
-#include <string.h> /* memcpy, memset */
-#ifndef RN_NO_STDLIB
-#include <stdlib.h> /* malloc, free */
-#endif
-#if defined(__clang__)
-  #pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__TINYC__)
-  #pragma GCC push_options
-  #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
-  #if FLT_EVAL_METHOD == 1
-    #pragma GCC optimize("excess-precision=fast") /* see aggregators.h */
+  #include <string.h> /* memcpy, memset */
+  #ifndef RN_NO_STDLIB
+    #include <stdlib.h> /* malloc, free */
   #endif
-#endif
-#if defined(_WIN32) && !defined(__clang__) && !defined(RN_NO_DISPATCH)
-  #define RN_NO_DISPATCH /* see aggregators.h */
-#endif
-#if !defined(RN_NO_DISPATCH) && defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__)
-  #define RNI_AVX2 __builtin_cpu_supports("avx2")
-  #define RNI_FOR_AVX2 __attribute__((target("avx2")))
-#endif
-#if defined(__SSE2__) && __STDC_HOSTED__ /* gcc's emmintrin.h includes stdlib.h */
-  #define RNI_SSE2
-  #include <emmintrin.h>
-#endif
-#if defined(__GNUC__)
-  #define RNI_RESTRICT __restrict__
-#else
-  #define RNI_RESTRICT
-#endif
+  #if defined(__clang__)
+    #pragma STDC FP_CONTRACT OFF
+  #elif defined(__GNUC__) && !defined(__TINYC__)
+    #pragma GCC push_options
+    #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
+    #if FLT_EVAL_METHOD == 1
+      #pragma GCC optimize("excess-precision=fast") /* see aggregators.h */
+    #endif
+  #endif
+  #if defined(_WIN32) && !defined(__clang__) && !defined(RN_NO_DISPATCH)
+    #define RN_NO_DISPATCH /* see aggregators.h */
+  #endif
+  #if !defined(RN_NO_DISPATCH) && defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__)
+    #define RNI_AVX2     __builtin_cpu_supports("avx2")
+    #define RNI_FOR_AVX2 __attribute__((target("avx2")))
+  #endif
+  #if defined(__SSE2__) && __STDC_HOSTED__ /* gcc's emmintrin.h includes stdlib.h */
+    #define RNI_SSE2
+    #include <emmintrin.h>
+  #endif
+  #if defined(__GNUC__)
+    #define RNI_RESTRICT __restrict__
+  #else
+    #define RNI_RESTRICT
+  #endif
 
-/* ---- 1. helpers */
+/* ---- 1 helpers ------------------------------------------------------------------------------- */
 /* Memory is laid out twice by the same code: first with base == NULL to count, then for real. */
-typedef struct rni_arena { unsigned char *base; size_t used, size; int bad; } rni_arena;
-#define RNI_ALIGN ((size_t)64)
-#ifdef AGG_DOUBLE
-  #define RNI_REAL_MAX  1.7976931348623157e308
-  #define RNI_REAL_ROOT 1.3e154 /* its square fits */
-#else
-  #define RNI_REAL_MAX  3.4028234663852886e38
-  #define RNI_REAL_ROOT 1.8e19
-#endif
+typedef struct rni_arena {
+    unsigned char *base;
+    size_t used, size;
+    int bad;
+} rni_arena;
+
+  #define RNI_ALIGN ((size_t)64)
+  #ifdef AGG_DOUBLE
+    #define RNI_REAL_MAX  1.7976931348623157e308
+    #define RNI_REAL_ROOT 1.3e154 /* its square fits */
+  #else
+    #define RNI_REAL_MAX  3.4028234663852886e38
+    #define RNI_REAL_ROOT 1.8e19
+  #endif
 
 static void *rni_take(rni_arena *a, size_t count, size_t each) {
     const size_t max = (size_t)-1 / 2;
@@ -552,24 +560,40 @@ static void *rni_take(rni_arena *a, size_t count, size_t each) {
     a->used = at + count * each;
     return a->base && a->used <= a->size ? a->base + at : NULL;
 }
-static rn_real *rni_take_real(rni_arena *a, size_t count)  { return (rn_real *)rni_take(a, count, sizeof(rn_real)); }
-static double  *rni_take_f64(rni_arena *a, size_t count)   { return (double *)rni_take(a, count, sizeof(double)); }
-static size_t   rni_arena_size(const rni_arena *a)         { return a->bad ? 0 : a->used + RNI_ALIGN; }
-static rni_arena rni_arena_make(void *memory, size_t size) { /* the first aligned byte of memory */
+
+static rn_real *rni_take_real(rni_arena *a, size_t count) {
+    return (rn_real *)rni_take(a, count, sizeof(rn_real));
+}
+
+static double *rni_take_f64(rni_arena *a, size_t count) {
+    return (double *)rni_take(a, count, sizeof(double));
+}
+
+static size_t rni_arena_size(const rni_arena *a) { return a->bad ? 0 : a->used + RNI_ALIGN; }
+
+/* the first aligned byte of memory */
+static rni_arena rni_arena_make(void *memory, size_t size) {
     rni_arena a;
-    const size_t skip = memory ? (RNI_ALIGN - (size_t)((uintptr_t)memory % RNI_ALIGN)) % RNI_ALIGN : 0;
+    const size_t skip =
+        memory ? (RNI_ALIGN - (size_t)((uintptr_t)memory % RNI_ALIGN)) % RNI_ALIGN : 0;
     a.base = memory && size >= skip ? (unsigned char *)memory + skip : NULL;
     a.size = size >= skip ? size - skip : 0;
     a.used = 0;
     a.bad = 0;
     return a;
 }
-#define RNI_MOST(type)  ((type)-1 / 4)
-#define RNI_UP(x, type) ((x) += (x) < RNI_MOST(type)) /* counters stay in the range that a saved state may have */
+
+  #define RNI_MOST(type) ((type)-1 / 4)
+  #define RNI_UP(x, type)                                                                          \
+    ((x) += (x) < RNI_MOST(type)) /* counters stay in the range that a saved state may have */
+
 static int rni_product_fits(size_t a, size_t b) { return !a || b <= (size_t)-1 / 64 / a; }
+
 static int rni_finite(double x) { return x - x == 0; }
-static int rni_all_finite(const rn_real *x, size_t n) { /* 0*x is NaN for NaN and Inf, and NaN survives sums */
-    rn_real lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, sum = 0;
+
+/* 0*x is NaN for NaN and Inf, and NaN survives sums */
+static int rni_all_finite(const rn_real *x, size_t n) {
+    rn_real lane[8] = {0, 0, 0, 0, 0, 0, 0, 0}, sum = 0;
     size_t i, l;
     for (i = 0; i + 8 <= n; i += 8)
         for (l = 0; l < 8; l++) lane[l] += 0 * x[i + l];
@@ -577,8 +601,10 @@ static int rni_all_finite(const rn_real *x, size_t n) { /* 0*x is NaN for NaN an
     for (l = 0; l < 8; l++) sum += lane[l];
     return sum == 0;
 }
-static double rni_dot(const rn_real *x, const rn_real *y, size_t n) { /* in 4 lanes of double */
-    double lane[4] = { 0, 0, 0, 0 };
+
+/* in 4 lanes of double */
+static double rni_dot(const rn_real *x, const rn_real *y, size_t n) {
+    double lane[4] = {0, 0, 0, 0};
     size_t i, l;
     for (i = 0; i + 4 <= n; i += 4)
         for (l = 0; l < 4; l++) lane[l] += (double)x[i + l] * (double)y[i + l];
@@ -586,7 +612,7 @@ static double rni_dot(const rn_real *x, const rn_real *y, size_t n) { /* in 4 la
     return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-/* ---- 2. mathematics */
+/* ---- 2 mathematics --------------------------------------------------------------------------- */
 /* ---- mathematics: exp, log, tanh, sin, cos, sqrt without libm --------------------------------------------------
    Why not libm: its last bit varies from platform to platform, and scalar calls are slow. Here every function is one
    straight line of + - * / and integer operations, so a loop over it becomes vector code, and each lane does exactly
@@ -606,58 +632,91 @@ static double rni_dot(const rn_real *x, const rn_real *y, size_t n) { /* in 4 la
    make branches of those, which do not become vector code (but the lesser of two 32-bit integers is an instruction).
    Coefficients: interpolation at Chebyshev nodes (tanh for float: minimax), rounded to the type. Sums are by pairs
    where somebody waits for the result: acting, one step at a time, is a chain of two tanh and an exp. */
-#if defined(__GNUC__)
-  #define RNI_INLINE static inline __attribute__((always_inline, unused))
-  #define RNI_UNUSED __attribute__((unused))
-#else
-  #define RNI_INLINE static inline
-  #define RNI_UNUSED
-#endif
-#define RNI_ROUNDF 12582912.0f         /* 1.5 * 2^23 */
-#define RNI_ROUND  6755399441055744.0  /* 1.5 * 2^52 */
+  #if defined(__GNUC__)
+    #define RNI_INLINE static inline __attribute__((always_inline, unused))
+    #define RNI_UNUSED __attribute__((unused))
+  #else
+    #define RNI_INLINE static inline
+    #define RNI_UNUSED
+  #endif
+  #define RNI_ROUNDF 12582912.0f        /* 1.5 * 2^23 */
+  #define RNI_ROUND  6755399441055744.0 /* 1.5 * 2^52 */
 
-RNI_INLINE uint32_t rni_bitsf(float x)      { uint32_t b; memcpy(&b, &x, sizeof b); return b; }
-RNI_INLINE float    rni_floatf(uint32_t b)  { float x;    memcpy(&x, &b, sizeof x); return x; }
-RNI_INLINE uint64_t rni_bits(double x)      { uint64_t b; memcpy(&b, &x, sizeof b); return b; }
-RNI_INLINE double   rni_float(uint64_t b)   { double x;   memcpy(&x, &b, sizeof x); return x; }
+RNI_INLINE uint32_t rni_bitsf(float x) {
+    uint32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
 
-/* masks: all ones if the top bit is set; if a > b, for a and b without the top bit. m ? a : b, bit by bit. */
-RNI_INLINE uint32_t rni_topf(uint32_t a)                 { return 0u - (a >> 31); }
-RNI_INLINE uint64_t rni_top(uint64_t a)                  { return 0u - (a >> 63); }
-RNI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b)   { return rni_topf(b - a); }
-RNI_INLINE uint64_t rni_above(uint64_t a, uint64_t b)    { return rni_top(b - a); }
+RNI_INLINE float rni_floatf(uint32_t b) {
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+RNI_INLINE uint64_t rni_bits(double x) {
+    uint64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+RNI_INLINE double rni_float(uint64_t b) {
+    double x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+/* masks: all ones if the top bit is set; if a > b, for a and b without the top bit. m ? a : b, bit
+   by bit. */
+RNI_INLINE uint32_t rni_topf(uint32_t a) { return 0u - (a >> 31); }
+
+RNI_INLINE uint64_t rni_top(uint64_t a) { return 0u - (a >> 63); }
+
+RNI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b) { return rni_topf(b - a); }
+
+RNI_INLINE uint64_t rni_above(uint64_t a, uint64_t b) { return rni_top(b - a); }
+
 RNI_INLINE float rni_pickf(uint32_t m, float a, float b) {
     return rni_floatf((rni_bitsf(a) & m) | (rni_bitsf(b) & ~m));
 }
+
 RNI_INLINE double rni_pick(uint64_t m, double a, double b) {
     return rni_float((rni_bits(a) & m) | (rni_bits(b) & ~m));
 }
-#define RNI_INFF 0x7f800000u
-#define RNI_NANF 0x7fc00000u
-#define RNI_MSBF 0x80000000u
-#define RNI_INF  0x7ff0000000000000u
-#define RNI_NAN  0x7ff8000000000000u
-#define RNI_MSB  0x8000000000000000u
 
-/* |x|, but at most limit. Positive floats are ordered as their bits are. NaN stays in double; in float it becomes limit,
-   sooner, and the bits of rni_nanf(x), all 0 unless x is NaN, make a NaN of any result they are put into. */
+  #define RNI_INFF 0x7f800000u
+  #define RNI_NANF 0x7fc00000u
+  #define RNI_MSBF 0x80000000u
+  #define RNI_INF  0x7ff0000000000000u
+  #define RNI_NAN  0x7ff8000000000000u
+  #define RNI_MSB  0x8000000000000000u
+
+/* |x|, but at most limit. Positive floats are ordered as their bits are. NaN stays in double; in
+   float it becomes limit, sooner, and the bits of rni_nanf(x), all 0 unless x is NaN, make a NaN of
+   any result they are put into. */
 RNI_INLINE float rni_abs_capf(float x, float limit) {
     const uint32_t a = rni_bitsf(x) & ~RNI_MSBF, b = rni_bitsf(limit);
     return rni_floatf(a < b ? a : b);
 }
-RNI_INLINE uint32_t rni_nanf(float x) { return rni_abovef(rni_bitsf(x) & ~RNI_MSBF, RNI_INFF) & RNI_NANF; }
+
+RNI_INLINE uint32_t rni_nanf(float x) {
+    return rni_abovef(rni_bitsf(x) & ~RNI_MSBF, RNI_INFF) & RNI_NANF;
+}
+
 RNI_INLINE double rni_abs_cap(double x, double limit) {
     const uint64_t a = rni_bits(x) & ~RNI_MSB;
     return rni_pick(rni_above(a, rni_bits(limit)) & ~rni_above(a, RNI_INF), limit, rni_float(a));
 }
 
-/* x = k ln2 + r with |r| <= ln2/2; *k is RNI_ROUND + k. k * (first part of ln2) is exact. |x| < 2^10. */
+/* x = k ln2 + r with |r| <= ln2/2; *k is RNI_ROUND + k. k * (first part of ln2) is exact. |x| <
+   2^10. */
 RNI_INLINE float rni_mod_ln2f(float x, float *k) {
     float n;
     *k = x * 1.44269504f + RNI_ROUNDF;
     n = *k - RNI_ROUNDF;
     return (x - n * 0.693145752f) - n * 1.42860682e-06f;
 }
+
 RNI_INLINE double rni_mod_ln2(double x, double *k) {
     double n;
     *k = x * 1.4426950408889634 + RNI_ROUND;
@@ -668,29 +727,34 @@ RNI_INLINE double rni_mod_ln2(double x, double *k) {
 /* e^r - 1 = r + r^2 q(r) for |r| <= ln2/2 */
 RNI_INLINE float rni_expm1_polyf(float r) {
     const float r2 = r * r;
-    const float q = (0.5f + r * 0.166665778f) + r2 * ((0.0416665561f + r * 0.00836317334f) + r2 * 0.00139261759f);
+    const float q = (0.5f + r * 0.166665778f) +
+                    r2 * ((0.0416665561f + r * 0.00836317334f) + r2 * 0.00139261759f);
     return r + r2 * q;
 }
+
 RNI_INLINE double rni_expm1_poly(double r) {
     double q = 2.5105206373957011e-08 + r * 2.0914679376583935e-09;
-    q = 2.4801587325533363e-05 + r * (2.7557255425746435e-06 + r * (2.7557273661348637e-07 + r * q));
+    q = 2.4801587325533363e-05 +
+        r * (2.7557255425746435e-06 + r * (2.7557273661348637e-07 + r * q));
     q = 0.0083333333333261411 + r * (0.0013888888888883752 + r * (0.00019841269874800493 + r * q));
     q = 0.5 + r * (0.16666666666666671 + r * (0.041666666666666671 + r * q));
     return r + r * r * q;
 }
 
-/* e^x = 2^k e^r. 2^k in two factors, as k reaches beyond the exponents of normal numbers on both sides; only the last
-   product rounds. x is capped where the result is Inf or 0 already. */
+/* e^x = 2^k e^r. 2^k in two factors, as k reaches beyond the exponents of normal numbers on both
+   sides; only the last product rounds. x is capped where the result is Inf or 0 already. */
 RNI_INLINE float rni_expf(float x) {
     const uint32_t nan = rni_nanf(x);
     float k, p;
     uint32_t e, half;
     x = rni_floatf(rni_bitsf(rni_abs_capf(x, 104.0f)) | (rni_bitsf(x) & RNI_MSBF));
     p = 1.0f + rni_expm1_polyf(rni_mod_ln2f(x, &k));
-    e = rni_bitsf(k) - 0x4b400000u + 256u;  /* k + 256 */
-    half = e >> 1;                          /* (k >> 1) + 128 */
-    return rni_floatf(rni_bitsf(p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23)) | nan);
+    e = rni_bitsf(k) - 0x4b400000u + 256u; /* k + 256 */
+    half = e >> 1;                         /* (k >> 1) + 128 */
+    return rni_floatf(
+        rni_bitsf(p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23)) | nan);
 }
+
 RNI_INLINE double rni_exp(double x) {
     double k, p;
     uint64_t e, half;
@@ -701,27 +765,32 @@ RNI_INLINE double rni_exp(double x) {
     return p * rni_float((half - 1u) << 52) * rni_float((e - half - 1u) << 52);
 }
 
-/* a = |x|. Up to 0.86 (double: 0.55): a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction is below 1/2 and its
-   error counts less; both are computed and one is picked.
-   float: the fraction is 1 / D^2, D = sqrt((e^2a + 1) / 2) as a polynomial in t = a - 1, which is exact and small where
-   the error counts most; the constant is added last. Half the latency of e^2a.
+/* a = |x|. Up to 0.86 (double: 0.55): a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction
+   is below 1/2 and its error counts less; both are computed and one is picked.
+   float: the fraction is 1 / D^2, D = sqrt((e^2a + 1) / 2) as a polynomial in t = a - 1, which is
+   exact and small where the error counts most; the constant is added last. Half the latency of
+   e^2a.
    double: e^2a = 2^k + 2^k p; the shift drops all but the exponent. */
 RNI_INLINE float rni_tanhf(float x) {
     const uint32_t edge = (rni_bitsf(x) & RNI_MSBF) | rni_nanf(x);
-    const float    a = rni_abs_capf(x, 9.1f), z = a * a, z2 = z * z, z4 = z2 * z2;
-    const float    T = ((-0.333332568f + z * 0.133312896f) + z2 * (-0.0537831187f + z * 0.0210805647f))
-                     + z4 * (-0.00708745699f + z * 0.00141224824f);
-    const float    t = a - 1.0f, t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
-    const float    P = 1.80392075f * t + t2 * (1.0094732f + t * 0.313467354f);
-    const float    Q = (0.0765235648f + t * 0.0183974802f) + t2 * (0.00239448063f + t * 4.35399452e-05f);
-    const float    R = (0.000241882139f - t * 3.88921108e-05f) + t2 * 4.63126798e-06f;
-    const float    D = 2.0480547f + ((P + t8 * R) + t4 * Q);
-    const float    p = 1.0f - 1.0f / (D * D);
-    return rni_floatf(rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.86f)), p, a + a * z * T)) | edge);
+    const float a = rni_abs_capf(x, 9.1f), z = a * a, z2 = z * z, z4 = z2 * z2;
+    const float T =
+        ((-0.333332568f + z * 0.133312896f) + z2 * (-0.0537831187f + z * 0.0210805647f)) +
+        z4 * (-0.00708745699f + z * 0.00141224824f);
+    const float t = a - 1.0f, t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
+    const float P = 1.80392075f * t + t2 * (1.0094732f + t * 0.313467354f);
+    const float Q =
+        (0.0765235648f + t * 0.0183974802f) + t2 * (0.00239448063f + t * 4.35399452e-05f);
+    const float R = (0.000241882139f - t * 3.88921108e-05f) + t2 * 4.63126798e-06f;
+    const float D = 2.0480547f + ((P + t8 * R) + t4 * Q);
+    const float p = 1.0f - 1.0f / (D * D);
+    return rni_floatf(
+        rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.86f)), p, a + a * z * T)) | edge);
 }
+
 RNI_INLINE double rni_tanh(double x) {
     const uint64_t sign = rni_bits(x) & RNI_MSB;
-    const double   a = rni_abs_cap(x, 20.0), z = a * a;
+    const double a = rni_abs_cap(x, 20.0), z = a * a;
     double k, E, p = rni_expm1_poly(rni_mod_ln2(2.0 * a, &k)), T;
     T = -0.00023463474108872370 + z * (8.5113136855776721e-05 - z * 2.060276537636634e-05);
     T = 0.0035921103786890241 + z * (-0.0014556618301007161 + z * (0.00058893605200740573 + z * T));
@@ -729,77 +798,95 @@ RNI_INLINE double rni_tanh(double x) {
     T = -0.33333333333333331 + z * (0.13333333333332714 + z * (-0.053968253967434016 + z * T));
     E = rni_float((rni_bits(k) + 1023u) << 52);
     p = 1.0 - 2.0 / ((E + E * p) + 1.0);
-    return rni_float(rni_bits(rni_pick(rni_above(rni_bits(a), rni_bits(0.55)), p, a + a * z * T)) | sign);
+    return rni_float(rni_bits(rni_pick(rni_above(rni_bits(a), rni_bits(0.55)), p, a + a * z * T)) |
+                     sign);
 }
 
 /* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f):
-   log(1 + f) = 2 atanh s = 2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact.
-   Denormals are first made normal. k becomes a number by being written below the leading bit of 2^23 (2^52). */
-RNI_INLINE float rni_log_edgef(float x, float y) { /* y, or the answer where x is not positive and finite */
+   log(1 + f) = 2 atanh s = 2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is
+   exact. Denormals are first made normal. k becomes a number by being written below the leading bit
+   of 2^23 (2^52). */
+/* y, or the answer where x is not positive and finite */
+RNI_INLINE float rni_log_edgef(float x, float y) {
     const uint32_t b = rni_bitsf(x);
     y = rni_pickf(rni_abovef(b, RNI_INFF - 1u), x, y);
     y = rni_pickf(rni_topf(b), rni_floatf(RNI_NANF), y);
     return rni_pickf(rni_topf((b & ~RNI_MSBF) - 1u), rni_floatf(RNI_INFF | RNI_MSBF), y);
 }
+
 RNI_INLINE double rni_log_edge(double x, double y) {
     const uint64_t b = rni_bits(x);
     y = rni_pick(rni_above(b, RNI_INF - 1u), x, y);
     y = rni_pick(rni_top(b), rni_float(RNI_NAN), y);
     return rni_pick(rni_top((b & ~RNI_MSB) - 1u), rni_float(RNI_INF | RNI_MSB), y);
 }
+
 RNI_INLINE float rni_logf(float x) {
     const uint32_t tiny = rni_topf(rni_bitsf(x) - 0x00800000u);
     const uint32_t t = rni_bitsf(rni_pickf(tiny, x * 33554432.0f, x)) + (0x3f800000u - 0x3f3504f3u);
-    const float    k = (rni_floatf((t >> 23) | 0x4b000000u) - 8388735.0f) - rni_pickf(tiny, 25.0f, 0.0f);
-    const float    f = rni_floatf((t & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
-    const float    s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
-    const float    R = z * (0.666666865f + z * (0.3998878f + z * 0.295799494f));
+    const float k =
+        (rni_floatf((t >> 23) | 0x4b000000u) - 8388735.0f) - rni_pickf(tiny, 25.0f, 0.0f);
+    const float f = rni_floatf((t & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
+    const float R = z * (0.666666865f + z * (0.3998878f + z * 0.295799494f));
     return rni_log_edgef(x, k * 0.693145752f + (f - (h - (s * (h + R) + k * 1.42860682e-06f))));
 }
+
 RNI_INLINE double rni_log(double x) {
     const uint64_t tiny = rni_top(rni_bits(x) - 0x0010000000000000u);
     const uint64_t b = rni_bits(rni_pick(tiny, x * 18014398509481984.0, x));
     const uint64_t t = b + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
-    const double   k = (rni_float((t >> 52) | 0x4330000000000000u) - 4503599627371519.0) - rni_pick(tiny, 54.0, 0.0);
-    const double   f = rni_float((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
-    const double   s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
-    const double   P = 0.18182889125261723 + z * (0.15331721600556042 + z * 0.14616449685043406);
-    const double   L = 0.28571428625975487 + z * (0.22222211134795081 + z * P);
-    const double   R = z * (0.66666666666666696 + z * (0.39999999999899505 + z * L));
-    return rni_log_edge(x, k * 0.69314718055989033 + (f - (h - (s * (h + R) + k * 5.4979230187083712e-14))));
+    const double k = (rni_float((t >> 52) | 0x4330000000000000u) - 4503599627371519.0) -
+                     rni_pick(tiny, 54.0, 0.0);
+    const double f = rni_float((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
+    const double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+    const double P = 0.18182889125261723 + z * (0.15331721600556042 + z * 0.14616449685043406);
+    const double L = 0.28571428625975487 + z * (0.22222211134795081 + z * P);
+    const double R = z * (0.66666666666666696 + z * (0.39999999999899505 + z * L));
+    return rni_log_edge(x, k * 0.69314718055989033 +
+                               (f - (h - (s * (h + R) + k * 5.4979230187083712e-14))));
 }
 
-/* |x| = n pi/2 + r, |r| <= pi/4; *n is RNI_ROUND + n. pi/2 = 33 bits + 33 bits + the rest, so that for n < 2^20 the
-   products with the first two parts are exact. 0 * Inf makes the NaN for Inf. */
-#define RNI_PIO2_1 1.5707963267341256
-#define RNI_PIO2_2 6.077100506303966e-11
-#define RNI_PIO2_3 2.0222662487959506e-21
-RNI_INLINE double rni_mod_pio2(double x, double *n) { /* r without its third part and the rounding of the second */
+/* |x| = n pi/2 + r, |r| <= pi/4; *n is RNI_ROUND + n. pi/2 = 33 bits + 33 bits + the rest, so that
+   for n < 2^20 the products with the first two parts are exact. 0 * Inf makes the NaN for Inf. */
+  #define RNI_PIO2_1 1.5707963267341256
+  #define RNI_PIO2_2 6.077100506303966e-11
+  #define RNI_PIO2_3 2.0222662487959506e-21
+
+/* r without its third part and the rounding of the second */
+RNI_INLINE double rni_mod_pio2(double x, double *n) {
     const double a = rni_float(rni_bits(x) & ~RNI_MSB);
     const double b = rni_pick(rni_above(rni_bits(a), rni_bits(1048576.0)), 0.0 * a, a);
     *n = b * 0.63661977236758138 + RNI_ROUND;
     return b - (*n - RNI_ROUND) * RNI_PIO2_1;
 }
+
 /* sin for even n, cos for odd n, the sign changes every two */
 RNI_INLINE double rni_quadrant(uint64_t n, uint64_t sign, double sin_r, double cos_r) {
     const uint64_t odd = 0u - (n & 1u);
-    return rni_float(((rni_bits(cos_r) & odd) | (rni_bits(sin_r) & ~odd)) ^ ((n & 2u) << 62) ^ sign);
+    return rni_float(((rni_bits(cos_r) & odd) | (rni_bits(sin_r) & ~odd)) ^ ((n & 2u) << 62) ^
+                     sign);
 }
+
 /* float: in double, where two parts of pi/2 and short polynomials are more than enough */
 RNI_INLINE float rni_sincosf(float x, uint64_t quarter, uint64_t sign) {
     double n, r = rni_mod_pio2((double)x, &n), z, s, c;
     r = r - (n - RNI_ROUND) * RNI_PIO2_2;
     z = r * r;
-    s = -0.16666666663853044 + z * (0.0083333318738370889 + z * (-0.00019840086263755443 + z * 2.7249864655139585e-06));
-    c = 0.041666666664319327 + z * (-0.0013888887671288108 + z * (2.4800599983531709e-05 - z * 2.7300908167996537e-07));
+    s = -0.16666666663853044 +
+        z * (0.0083333318738370889 + z * (-0.00019840086263755443 + z * 2.7249864655139585e-06));
+    c = 0.041666666664319327 +
+        z * (-0.0013888887671288108 + z * (2.4800599983531709e-05 - z * 2.7300908167996537e-07));
     return (float)rni_quadrant(rni_bits(n) + quarter, sign, r + r * z * s, 1.0 - z * (0.5 - z * c));
 }
-/* double: r + low is the remainder to about twice the precision; 1 - z/2 loses w, which is put back */
+
+/* double: r + low is the remainder to about twice the precision; 1 - z/2 loses w, which is put back
+   */
 RNI_INLINE double rni_sincos(double x, uint64_t quarter, uint64_t sign) {
     double n, low, z, h, w, s, c, r;
     const double t = rni_mod_pio2(x, &n), m = n - RNI_ROUND, p = m * RNI_PIO2_2, u = t - p;
-    const double back = t - u;                          /* u = t - p rounded; its error exactly, whichever is larger: */
-    const double lost = (t - (u + back)) - (p - back);  /* t - p = u + lost */
+    const double back = t - u; /* u = t - p rounded; its error exactly, whichever is larger: */
+    const double lost = (t - (u + back)) - (p - back); /* t - p = u + lost */
     const double v = lost - m * RNI_PIO2_3;
     r = u + v;
     low = (u - r) + v;
@@ -814,18 +901,24 @@ RNI_INLINE double rni_sincos(double x, uint64_t quarter, uint64_t sign) {
     c = w + (((1.0 - w) - h) + (z * z * c - r * low));
     return rni_quadrant(rni_bits(n) + quarter, sign, s, c);
 }
-RNI_INLINE float  rni_sinf(float x)  { return rni_sincosf(x, 0, rni_bits((double)x) & RNI_MSB); }
-RNI_INLINE float  rni_cosf(float x)  { return rni_sincosf(x, 1, 0); }
-RNI_INLINE double rni_sin(double x)  { return rni_sincos(x, 0, rni_bits(x) & RNI_MSB); }
-RNI_INLINE double rni_cos(double x)  { return rni_sincos(x, 1, 0); }
+
+RNI_INLINE float rni_sinf(float x) { return rni_sincosf(x, 0, rni_bits((double)x) & RNI_MSB); }
+
+RNI_INLINE float rni_cosf(float x) { return rni_sincosf(x, 1, 0); }
+
+RNI_INLINE double rni_sin(double x) { return rni_sincos(x, 0, rni_bits(x) & RNI_MSB); }
+
+RNI_INLINE double rni_cos(double x) { return rni_sincos(x, 1, 0); }
 
 /* m - s^2 exactly, for s in [1, 2] within an ulp or two of sqrt(m): s in two halves of 26 bits */
 RNI_INLINE double rni_sqrt_residual(double m, double s) {
     const double hi = (s + 201326592.0) - 201326592.0, lo = s - hi;
     return ((m - hi * hi) - 2.0 * hi * lo) - lo * lo;
 }
-/* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of Heron, and then
-   the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that is -s u < m - s^2 <= s u
+
+/* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of
+   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that
+   is -s u < m - s^2 <= s u
    (all are multiples of u^2, so the u^2/4 of the square does not matter). */
 RNI_INLINE double rni_sqrt_soft(double x) {
     const uint64_t tiny = rni_top(rni_bits(x) - 0x0010000000000000u);
@@ -833,7 +926,7 @@ RNI_INLINE double rni_sqrt_soft(double x) {
     const uint64_t e = (b >> 52) & 0x7ffu, odd = ~e & 1u;
     const uint64_t mb = (b & 0x000fffffffffffffu) | ((1023u + odd) << 52);
     const uint64_t h = ((e - odd + 1023u) >> 1) - (27u & tiny);
-    const double   m = rni_float(mb), half = 0.5 * m, u = 2.2204460492503131e-16;
+    const double m = rni_float(mb), half = 0.5 * m, u = 2.2204460492503131e-16;
     double y = rni_float(0x5fe6eb50c7b537a9u - (mb >> 1)), s, r;
     y = y * (1.5 - half * y * y);
     y = y * (1.5 - half * y * y);
@@ -842,30 +935,37 @@ RNI_INLINE double rni_sqrt_soft(double x) {
     s = m * y;
     s = s + 0.5 * y * rni_sqrt_residual(m, s);
     r = rni_sqrt_residual(m, s);
-    s = s + rni_pick(rni_top(rni_bits(s * u - r)), u, 0.0)
-          - rni_pick(rni_top(rni_bits((s * u + r) - 0.5 * u * u)), u, 0.0);
+    s = s + rni_pick(rni_top(rni_bits(s * u - r)), u, 0.0) -
+        rni_pick(rni_top(rni_bits((s * u + r) - 0.5 * u * u)), u, 0.0);
     y = rni_pick(rni_above(rni_bits(x), RNI_INF - 1u), x, s * rni_float(h << 52));
     y = rni_pick(rni_top(rni_bits(x)), rni_float(RNI_NAN), y);
     return rni_pick(rni_top((rni_bits(x) & ~RNI_MSB) - 1u), x, y);
 }
-#if defined(RNI_SSE2)  /* the instruction rounds correctly too: same bits, sooner. sqrt() itself may call libm. */
-RNI_INLINE double rni_sqrt(double x) { const __m128d v = _mm_set_sd(x); return _mm_cvtsd_f64(_mm_sqrt_sd(v, v)); }
-#else
+  #if defined(                                                                                     \
+      RNI_SSE2) /* the instruction rounds correctly too: same bits, sooner. sqrt() itself may call libm. */
+RNI_INLINE double rni_sqrt(double x) {
+    const __m128d v = _mm_set_sd(x);
+    return _mm_cvtsd_f64(_mm_sqrt_sd(v, v));
+}
+  #else
 RNI_INLINE double rni_sqrt(double x) { return rni_sqrt_soft(x); }
-#endif
+  #endif
 /* 53 >= 2*24 + 2 bits: rounding twice is right */
 RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
 
-/* rni_v_exp(x, n) and so on: x[i] = exp(x[i]), bits as the scalar function. Blocks of RNI_LANES, which compilers turn
-   into vector code at -O2; the rest is padded to a block with zeros. On x86 each is compiled a second time for
-   AVX2 (without fma, so with the same bits), chosen at run time. */
-#ifdef AGG_DOUBLE
-  #define RNI_R(fn) rni_##fn      /* RNI_R(exp)(x): the scalar function for rn_real */
-  #define RNI_LANES 8
-#else
-  #define RNI_R(fn) rni_##fn##f
-  #define RNI_LANES 16
-#endif
+/* rni_v_exp(x, n) and so on: x[i] = exp(x[i]), bits as the scalar function. Blocks of RNI_LANES,
+   which compilers turn into vector code at -O2; the rest is padded to a block with zeros. On x86
+   each is compiled a second time for AVX2 (without fma, so with the same bits), chosen at run time.
+   */
+  #ifdef AGG_DOUBLE
+    #define RNI_R(fn) rni_##fn /* RNI_R(exp)(x): the scalar function for rn_real */
+    #define RNI_LANES 8
+  #else
+    #define RNI_R(fn) rni_##fn##f
+    #define RNI_LANES 16
+  #endif
+
+/* clang-format off */
 #define RNI_V_BODY(fn)                                                                    \
     RNI_INLINE void rni_v_##fn##_body(rn_real *x, size_t n) {                             \
         rn_real pad[RNI_LANES] = { 0 };                                                   \
@@ -877,8 +977,11 @@ RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
         for (i = 0; i < RNI_LANES; i++) pad[i] = RNI_R(fn)(pad[i]);                       \
         for (i = 0; i < n; i++) x[i] = pad[i];                                            \
     }
-#define RNI_V_BASE(fn) RNI_UNUSED static void rni_v_##fn##_base(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }
-#if defined(RNI_AVX2)
+/* clang-format on */
+  #define RNI_V_BASE(fn)                                                                           \
+    RNI_UNUSED static void rni_v_##fn##_base(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }
+  #if defined(RNI_AVX2)
+    /* clang-format off */
   #define RNI_V_DEFINE(fn)                                                                 \
     RNI_V_BODY(fn)                                                                         \
     RNI_V_BASE(fn)                                                                         \
@@ -887,20 +990,25 @@ RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
     RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) {                              \
         if (RNI_AVX2) rni_v_##fn##_avx2(x, n); else rni_v_##fn##_base(x, n);               \
     }
-#else
+    /* clang-format on */
+  #else
+    /* clang-format off */
   #define RNI_V_DEFINE(fn)                                                                 \
     RNI_V_BODY(fn)                                                                         \
     RNI_V_BASE(fn)                                                                         \
     RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) { rni_v_##fn##_base(x, n); }
-#endif
+    /* clang-format on */
+  #endif
 RNI_V_DEFINE(exp)
 RNI_V_DEFINE(log)
 RNI_V_DEFINE(tanh)
 RNI_V_DEFINE(sin)
 RNI_V_DEFINE(cos)
 RNI_V_DEFINE(sqrt)
+
 /* ---- end of mathematics ---------------------------------------------------------------------------------------- */
-static double rni_norm(const rn_real *x, size_t n) { /* scaled by a power of 2 if the squares would not fit */
+/* scaled by a power of 2 if the squares would not fit */
+static double rni_norm(const rn_real *x, size_t n) {
     double s = rni_dot(x, x, n), scale = 0;
     size_t i;
     if (s > 1e-250 && s < 1e250) return rni_sqrt(s);
@@ -912,14 +1020,16 @@ static double rni_norm(const rn_real *x, size_t n) { /* scaled by a power of 2 i
     for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
     return scale * rni_sqrt(s);
 }
+
 RN_API const char *rn_status_text(rn_status s) {
-    #define RN_X(id, text) case id: return text;
-    switch (s) { RN_STATUS_LIST(RN_X) case RN_STATUS_COUNT: break; }
-    #undef RN_X
+  #define RN_X(id, text)                                                                           \
+  case id: return text;
+    switch (s) { RN_STATUS_LIST(RN_X) case RN_STATUS_COUNT : break; }
+  #undef RN_X
     return "unknown status";
 }
 
-/* ---- 3. random numbers: xoshiro256** (Blackman, Vigna 2018), seeded by splitmix64 */
+/* ---- 3 random numbers: xoshiro256** (Blackman, Vigna 2018), seeded by splitmix64 ------------- */
 static uint64_t rni_rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
 RN_API uint64_t rn_random_next(rn_random *r) {
@@ -933,9 +1043,10 @@ RN_API uint64_t rn_random_next(rn_random *r) {
     s[3] = rni_rotl(s[3], 45);
     return result;
 }
+
 /* the engine is linear: a jump is a polynomial in it */
 static void rni_random_jump(rn_random *r, const uint64_t *poly) {
-    rn_random to = { { 0, 0, 0, 0 } };
+    rn_random to = {{0, 0, 0, 0}};
     int i, b, j;
     for (i = 0; i < 4; i++)
         for (b = 0; b < 64; b++) {
@@ -945,11 +1056,13 @@ static void rni_random_jump(rn_random *r, const uint64_t *poly) {
         }
     *r = to;
 }
-/* a = a b, modulo the engine's characteristic polynomial x^256 + .., so that any number of jumps becomes one */
+
+/* a = a b, modulo the engine's characteristic polynomial x^256 + .., so that any number of jumps
+   becomes one */
 static void rni_poly_times(uint64_t *a, const uint64_t *b) {
-    static const uint64_t mod[4] = { 0x9d116f2bb0f0f001u, 0x0280002bcefd1a5eu, 0x04b4edcf26259f85u,
-            0x0003c03c3f3ecb19u };
-    uint64_t to[4] = { 0, 0, 0, 0 };
+    static const uint64_t mod[4] = {0x9d116f2bb0f0f001u, 0x0280002bcefd1a5eu, 0x04b4edcf26259f85u,
+                                    0x0003c03c3f3ecb19u};
+    uint64_t to[4] = {0, 0, 0, 0};
     int i, j;
     for (i = 255; i >= 0; i--) { /* Horner: to = x to + b_i a */
         const uint64_t over = 0 - (to[3] >> 63), add = 0 - ((b[i / 64] >> (i % 64)) & 1u);
@@ -960,8 +1073,9 @@ static void rni_poly_times(uint64_t *a, const uint64_t *b) {
     }
     memcpy(a, to, sizeof to);
 }
+
 static void rni_random_jumps(rn_random *r, const uint64_t *poly, uint32_t times) {
-    uint64_t power[4] = { 1, 0, 0, 0 }, square[4];
+    uint64_t power[4] = {1, 0, 0, 0}, square[4];
     memcpy(square, poly, sizeof square);
     for (; times; times >>= 1) {
         if (times & 1u) rni_poly_times(power, square);
@@ -969,13 +1083,18 @@ static void rni_random_jumps(rn_random *r, const uint64_t *poly, uint32_t times)
     }
     rni_random_jump(r, power);
 }
-enum { RNI_FOR_AGENTS, RNI_FOR_EVALUATION, RNI_FOR_TRAINER }; /* parts of a seed's sequence, 2^192 steps apart */
+
+enum {
+    RNI_FOR_AGENTS,
+    RNI_FOR_EVALUATION,
+    RNI_FOR_TRAINER
+}; /* parts of a seed's sequence, 2^192 steps apart */
 
 static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
-    static const uint64_t near[4] = { 0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
-            0x39abdc4529b1661cu };
-    static const uint64_t far[4] = { 0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
-            0x39109bb02acbe635u };
+    static const uint64_t near[4] = {0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
+                                     0x39abdc4529b1661cu};
+    static const uint64_t far[4] = {0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
+                                    0x39109bb02acbe635u};
     rn_random r;
     int i;
     for (i = 0; i < 4; i++) {
@@ -988,25 +1107,35 @@ static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
     rni_random_jumps(&r, near, stream);
     return r;
 }
-RN_API rn_random rn_make_random(uint64_t seed, uint32_t stream) { return rni_random_make(seed, RNI_FOR_AGENTS,
-                                                                                         stream); }
+
+RN_API rn_random rn_make_random(uint64_t seed, uint32_t stream) {
+    return rni_random_make(seed, RNI_FOR_AGENTS, stream);
+}
+
 static uint64_t rni_random_call(void *self) { return rn_random_next((rn_random *)self); }
+
 RN_API agg_rng rn_random_rng(rn_random *r) {
     agg_rng rng;
     rng.next = rni_random_call;
     rng.self = r;
     return rng;
 }
+
 RN_API double rn_draw_uniform(const agg_rng *rng) {
     return (double)(rng->next(rng->self) >> 11) * (1.0 / 9007199254740992.0);
 }
-RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) { /* draws that would favour small numbers are thrown away */
+
+/* draws that would favour small numbers are thrown away */
+RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) {
     const uint64_t m = n, unfair = (0 - m) % m;
     uint64_t x;
-    do x = rng->next(rng->self); while (x < unfair);
+    do x = rng->next(rng->self);
+    while (x < unfair);
     return (size_t)(x % m);
 }
-RN_API double rn_draw_normal(const agg_rng *rng) { /* Box and Muller */
+
+/* Box and Muller */
+RN_API double rn_draw_normal(const agg_rng *rng) {
     const double r = 1.0 - rn_draw_uniform(rng), a = rn_draw_uniform(rng);
     return rni_sqrt(-2.0 * rni_log(r)) * rni_cos(6.283185307179586 * a);
 }
@@ -1014,28 +1143,33 @@ RN_API double rn_draw_normal(const agg_rng *rng) { /* Box and Muller */
 /* ---- 4. the one matrix kernel: C[i][j] = I[i][j] + sum_k A[i][k] B[k][j], with A[i][k] at A[i*ai + k*ak], rows of B,
    I and C ldb, ldi, ldc apart (ldi = 0: one row for all), N a multiple of RNI_W. Lanes run along j; each number of A
    is one broadcast, so A may be transposed for free. Forward and backward passes and sums over time are all this. */
-#define RNI_W (32 / sizeof(rn_real))
+  #define RNI_W (32 / sizeof(rn_real))
+
 static size_t rni_pad(size_t n) { return (n + RNI_W - 1) / RNI_W * RNI_W; }
 
 typedef struct rni_mat { /* what stays the same for all tiles */
     size_t K, ai, ak, ldb, ldi, ldc;
 } rni_mat;
 
-#if defined(__GNUC__) && !defined(__TINYC__)
-  #define RNI_VECTOR(bytes) __attribute__((vector_size(bytes)))
-#else
-  #define RNI_VECTOR(bytes) /* a "vector" of one number: the order of each sum, and so the bits, stay as they are */
-#endif
-#if defined(__GNUC__) && defined(__AVX__)
-  #define RNI_KEEP(v) __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
-#else
-  #define RNI_KEEP(v) ((void)0)
-#endif
-#define RNI_LOAD(v, p)  memcpy(&(v), (p), sizeof(v))
-#define RNI_STORE(p, v) memcpy((p), &(v), sizeof(v))
+  #if defined(__GNUC__) && !defined(__TINYC__)
+    #define RNI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+  #else
+    #define RNI_VECTOR(                                                                            \
+        bytes) /* a "vector" of one number: the order of each sum, and so the bits, stay as they are */
+  #endif
+  #if defined(__GNUC__) && defined(__AVX__)
+    #define RNI_KEEP(v)                                                                            \
+      __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
+  #else
+    #define RNI_KEEP(v) ((void)0)
+  #endif
+  #define RNI_LOAD(v, p)  memcpy(&(v), (p), sizeof(v))
+  #define RNI_STORE(p, v) memcpy((p), &(v), sizeof(v))
 
-/* A template, as the AVX2 version has wider vectors: gcc keeps vectors wider than the machine's in memory. Tiles of 4
-   rows or 1 by 2 vectors or 1; single rows sum even and odd k apart: two sums under way hide the latency of one. */
+/* clang-format off */
+/* A template, as the AVX2 version has wider vectors: gcc keeps vectors wider than the machine's in
+   memory. Tiles of 4 rows or 1 by 2 vectors or 1; single rows sum even and odd k apart: two sums
+   under way hide the latency of one. */
 #define RNI_KERNEL(name, attribute, vec)                                                                              \
     RNI_INLINE void name##_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
         const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc, w = sizeof(vec) / sizeof *A;   \
@@ -1124,31 +1258,32 @@ typedef struct rni_mat { /* what stays the same for all tiles */
                      size_t ldb, const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {                              \
         name##_inline(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);                                                    \
     }
-#define RNI_NOTHING
-#if defined(__AVX__)
+/* clang-format on */
+  #define RNI_NOTHING
+  #if defined(__AVX__)
 typedef rn_real rni_vec RNI_VECTOR(32);
-#else
+  #else
 typedef rn_real rni_vec RNI_VECTOR(16);
-#endif
+  #endif
 RNI_KERNEL(rni_matmul, RNI_NOTHING, rni_vec)
-#ifdef RNI_AVX2
+  #ifdef RNI_AVX2
 typedef rn_real rni_vec_avx2 RNI_VECTOR(32);
 RNI_KERNEL(rni_matmul_avx2, RNI_FOR_AVX2, rni_vec_avx2)
-#define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul)
-#define RNI_HAS_AVX2     (RNI_AVX2 != 0)
-#else
-#define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul)
-#define RNI_HAS_AVX2     0
-#endif
+    #define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul)
+    #define RNI_HAS_AVX2     (RNI_AVX2 != 0)
+  #else
+    #define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul)
+    #define RNI_HAS_AVX2     0
+  #endif
 /* y = b + x W, one row; inlined, for acting */
-RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x, const rn_real *W, const rn_real *b,
-                               rn_real *y) {
-#ifdef RNI_AVX2
+RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x, const rn_real *W,
+                               const rn_real *b, rn_real *y) {
+  #ifdef RNI_AVX2
     if (avx2) {
         rni_matmul_avx2_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
         return;
     }
-#endif
+  #endif
     (void)avx2;
     rni_matmul_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
 }
@@ -1156,31 +1291,36 @@ RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x
 /* ---- 5. networks. Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds.
    All passes over a trajectory are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
    Work is done in blocks of RNI_BLOCK steps, so that a block stays in the cache through all layers. */
-#define RNI_BLOCK ((size_t)64)
-#define RNI_LAYERS (RN_MAX_HIDDEN + 1)
+  #define RNI_BLOCK  ((size_t)64)
+  #define RNI_LAYERS (RN_MAX_HIDDEN + 1)
 
 /* at the start of `work`; what acting needs comes first, so that its place does not depend on T */
 typedef struct rni_net_work {
-    rn_real *W[RNI_LAYERS], *b[RNI_LAYERS];     /* theta, rows padded with zeros */
-    rn_real *x[2];                              /* one step */
-    rn_real *log_std, *std, *free_std;          /* free log-stds: clamped; exp of it; 1 where not clamped */
-    rn_real *WT[RNI_LAYERS];                    /* W transposed, for the way back */
-    rn_real *RW[RNI_LAYERS], *Rb[RNI_LAYERS], *RWT[RNI_LAYERS], *Rlog_std; /* the same of u: R is d/de at theta + e u */
+    rn_real *W[RNI_LAYERS], *b[RNI_LAYERS]; /* theta, rows padded with zeros */
+    rn_real *x[2];                          /* one step */
+    rn_real *log_std, *std, *free_std; /* free log-stds: clamped; exp of it; 1 where not clamped */
+    rn_real *WT[RNI_LAYERS];           /* W transposed, for the way back */
+    rn_real *RW[RNI_LAYERS], *Rb[RNI_LAYERS], *RWT[RNI_LAYERS],
+        *Rlog_std; /* the same of u: R is d/de at theta + e u */
     rn_real *G[RNI_LAYERS], *Gb[RNI_LAYERS], *Glog_std; /* sums of the result */
-    rn_real *D, *RD, *E, *RE;                   /* a block of dL/da, its R, and dL/dh of the layer below */
+    rn_real *D, *RD, *E, *RE; /* a block of dL/da, its R, and dL/dh of the layer below */
     rn_real *zero;
     rn_real *H[RNI_LAYERS], *RH[RNI_LAYERS];
-    rn_real *P;                                 /* softmax: probabilities; Gaussian: 1/std; T rows of n_out */
+    rn_real *P; /* softmax: probabilities; Gaussian: 1/std; T rows of n_out */
 } rni_net_work;
 
-static size_t rni_net_widest(const rn_net *net) { /* padded */
+/* padded */
+static size_t rni_net_widest(const rn_net *net) {
     size_t l, widest = rni_pad(net->in[0]);
     for (l = 0; l < net->layers; l++)
         if (rni_pad(net->out[l]) > widest) widest = rni_pad(net->out[l]);
     return widest;
 }
-static void rni_net_layout(const rn_net *net, rni_arena *a, size_t T, rni_net_work *w) { /* T = 0: for acting alone */
-    const size_t widest = rni_net_widest(net), n = net->layers, block = T < RNI_BLOCK ? T : RNI_BLOCK;
+
+/* T = 0: for acting alone */
+static void rni_net_layout(const rn_net *net, rni_arena *a, size_t T, rni_net_work *w) {
+    const size_t widest = rni_net_widest(net), n = net->layers,
+                 block = T < RNI_BLOCK ? T : RNI_BLOCK;
     size_t l;
     for (l = 0; l < n; l++) {
         w->W[l] = rni_take_real(a, net->in[l] * rni_pad(net->out[l]));
@@ -1188,33 +1328,38 @@ static void rni_net_layout(const rn_net *net, rni_arena *a, size_t T, rni_net_wo
     }
     w->x[0] = rni_take_real(a, widest);
     w->x[1] = rni_take_real(a, widest);
-    w->log_std  = rni_take_real(a, net->desc.outputs);
-    w->std      = rni_take_real(a, net->desc.outputs);
+    w->log_std = rni_take_real(a, net->desc.outputs);
+    w->std = rni_take_real(a, net->desc.outputs);
     w->free_std = rni_take_real(a, net->desc.outputs);
     if (!T) return;
     w->Rlog_std = rni_take_real(a, net->desc.outputs);
     w->Glog_std = rni_take_real(a, net->desc.outputs);
-    w->zero     = rni_take_real(a, widest);
+    w->zero = rni_take_real(a, widest);
     for (l = 0; l < n; l++) {
         const size_t out = rni_pad(net->out[l]), in = rni_pad(net->in[l]);
-        w->WT[l]  = rni_take_real(a, net->out[l] * in);
+        w->WT[l] = rni_take_real(a, net->out[l] * in);
         w->RWT[l] = rni_take_real(a, net->out[l] * in);
-        w->RW[l]  = rni_take_real(a, net->in[l] * out);
-        w->Rb[l]  = rni_take_real(a, out);
-        w->G[l]   = rni_take_real(a, net->in[l] * out);
-        w->Gb[l]  = rni_take_real(a, out);
+        w->RW[l] = rni_take_real(a, net->in[l] * out);
+        w->Rb[l] = rni_take_real(a, out);
+        w->G[l] = rni_take_real(a, net->in[l] * out);
+        w->Gb[l] = rni_take_real(a, out);
     }
-    w->D  = rni_take_real(a, block * widest);
+    w->D = rni_take_real(a, block * widest);
     w->RD = rni_take_real(a, block * widest);
-    w->E  = rni_take_real(a, block * widest);
+    w->E = rni_take_real(a, block * widest);
     w->RE = rni_take_real(a, block * widest);
     for (l = 0; l < n; l++) {
-        w->H[l]  = rni_product_fits(T, rni_pad(net->out[l])) ? rni_take_real(a, T * rni_pad(net->out[l])) : NULL;
-        w->RH[l] = rni_product_fits(T, rni_pad(net->out[l])) ? rni_take_real(a, T * rni_pad(net->out[l])) : NULL;
+        w->H[l] = rni_product_fits(T, rni_pad(net->out[l]))
+                      ? rni_take_real(a, T * rni_pad(net->out[l]))
+                      : NULL;
+        w->RH[l] = rni_product_fits(T, rni_pad(net->out[l]))
+                       ? rni_take_real(a, T * rni_pad(net->out[l]))
+                       : NULL;
         if (!rni_product_fits(T, rni_pad(net->out[l]))) a->bad = 1;
     }
     w->P = rni_take_real(a, T * net->desc.outputs);
 }
+
 static size_t rni_net_work_size(void *self, size_t T) {
     rni_arena a = rni_arena_make(NULL, 0);
     rni_net_work w;
@@ -1222,14 +1367,16 @@ static size_t rni_net_work_size(void *self, size_t T) {
     rni_net_layout((const rn_net *)self, &a, T, &w);
     return a.bad ? 0 : a.used;
 }
+
 static rni_net_work *rni_net_open(const rn_net *net, void *work, size_t T) {
     rni_arena a = rni_arena_make(work, (size_t)-1 / 2);
     rni_net_work *w = (rni_net_work *)rni_take(&a, 1, sizeof *w);
     rni_net_layout(net, &a, T, w);
     return w;
 }
-static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const *W, rn_real *const *b,
-                         rn_real *const *WT) {
+
+static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const *W,
+                         rn_real *const *b, rn_real *const *WT) {
     size_t l, i, o;
     for (l = 0; l < net->layers; l++) {
         const size_t in = net->in[l], out = net->out[l], ld = rni_pad(out), ldt = rni_pad(in);
@@ -1242,6 +1389,7 @@ static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const
             for (i = 0; i < ldt; i++) WT[l][o * ldt + i] = i < in ? from[i * out + o] : 0;
     }
 }
+
 /* log-std within min .. max; *free_std tells whether it may move */
 RNI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *free_std) {
     const rn_real low = (rn_real)net->desc.log_std_min, high = (rn_real)net->desc.log_std_max;
@@ -1251,7 +1399,10 @@ RNI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *fr
     *free_std = 0;
     return log_std > high ? high : low;
 }
-static int rni_net_free_std(const rn_net *net) { return net->desc.gaussian && !net->desc.state_std; }
+
+static int rni_net_free_std(const rn_net *net) {
+    return net->desc.gaussian && !net->desc.state_std;
+}
 
 static void rni_net_pack_std(const rn_net *net, const rn_real *theta, rni_net_work *w) {
     const size_t n = rni_net_free_std(net) ? net->desc.outputs : 0;
@@ -1261,13 +1412,16 @@ static void rni_net_pack_std(const rn_net *net, const rn_real *theta, rni_net_wo
         w->std[j] = RNI_R(exp)(w->log_std[j]);
     }
 }
+
 static void rni_net_prepare(void *self, const rn_real *theta, void *work) {
     const rn_net *net = (const rn_net *)self;
     rni_net_work *w = rni_net_open(net, work, 0);
     rni_net_pack(net, theta, w->W, w->b, NULL);
     rni_net_pack_std(net, theta, w);
 }
-RNI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) { /* n: a multiple of RNI_W, as everywhere below */
+
+/* n: a multiple of RNI_W, as everywhere below */
+RNI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
     size_t l;
     if (kind == RN_TANH)
         for (; n; n -= RNI_W, x += RNI_W)
@@ -1276,8 +1430,10 @@ RNI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) { /* n: a mult
         for (; n; n -= RNI_W, x += RNI_W)
             for (l = 0; l < RNI_W; l++) x[l] = x[l] > 0 ? x[l] : 0;
 }
+
 /* R h = phi'(a) R a; phi' is 1 - h^2 for tanh, 1 or 0 for ReLU */
-RNI_INLINE void rni_phi_R(rn_activation kind, const rn_real *RNI_RESTRICT h, rn_real *RNI_RESTRICT Rh, size_t n) {
+RNI_INLINE void rni_phi_R(rn_activation kind, const rn_real *RNI_RESTRICT h,
+                          rn_real *RNI_RESTRICT Rh, size_t n) {
     size_t l;
     if (kind == RN_TANH)
         for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
@@ -1286,13 +1442,17 @@ RNI_INLINE void rni_phi_R(rn_activation kind, const rn_real *RNI_RESTRICT h, rn_
         for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
             for (l = 0; l < RNI_W; l++) Rh[l] = h[l] > 0 ? Rh[l] : 0;
 }
+
 /* e = dL/dh becomes dL/da = e phi' */
-RNI_INLINE void rni_phi_back(rn_activation kind, const rn_real *RNI_RESTRICT h, rn_real *RNI_RESTRICT e, size_t n) {
+RNI_INLINE void rni_phi_back(rn_activation kind, const rn_real *RNI_RESTRICT h,
+                             rn_real *RNI_RESTRICT e, size_t n) {
     rni_phi_R(kind, h, e, n); /* the same product */
 }
+
 /* and its R: (R e) phi' + e phi'' R a; for tanh phi'' R a = -2 h phi' R a = -2 h R h */
-RNI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *RNI_RESTRICT h, const rn_real *RNI_RESTRICT Rh,
-                               rn_real *RNI_RESTRICT e, rn_real *RNI_RESTRICT Re, size_t n) {
+RNI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *RNI_RESTRICT h,
+                               const rn_real *RNI_RESTRICT Rh, rn_real *RNI_RESTRICT e,
+                               rn_real *RNI_RESTRICT Re, size_t n) {
     size_t l;
     if (kind != RN_TANH) {
         rni_phi_R(kind, h, e, n);
@@ -1310,13 +1470,15 @@ RNI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *RNI_RESTRICT h
 /* acting: one step, lanes along the units */
 static rn_real rni_most_likely(const rn_real *logit, size_t n) {
     size_t j, best = 0;
-    for (j = 1; j < n; j++) if (logit[j] > logit[best]) best = j;
+    for (j = 1; j < n; j++)
+        if (logit[j] > logit[best]) best = j;
     return (rn_real)best;
 }
-/* logit and e: padded. No branches on random values: they would be mispredicted. u first: while it is drawn, nothing
-   that others wait for has to be put aside. */
-RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t n, const agg_rng *rng,
-                                      rn_real *RNI_RESTRICT e) {
+
+/* logit and e: padded. No branches on random values: they would be mispredicted. u first: while it
+   is drawn, nothing that others wait for has to be put aside. */
+RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t n,
+                                      const agg_rng *rng, rn_real *RNI_RESTRICT e) {
     const rn_real u = (rn_real)rn_draw_uniform(rng);
     rn_real most = logit[0], sum = 0, r;
     size_t j, l, k = 0;
@@ -1328,22 +1490,26 @@ RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t 
     for (j = 0; j + 1 < n; j++) k += !(r < e[j]);
     return (rn_real)k;
 }
-RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const rn_real *y, const agg_rng *rng,
-                                 rn_real *act) {
+
+RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const rn_real *y,
+                                 const agg_rng *rng, rn_real *act) {
     const size_t n = net->desc.outputs;
     const rn_real clip = (rn_real)net->desc.clip;
     size_t j;
     for (j = 0; j < n; j++) {
         rn_real free_std, a = y[j];
         if (rng) {
-            const rn_real std = net->desc.state_std ? RNI_R(exp)(rni_net_clamp(net, y[n + j], &free_std)) : w->std[j];
+            const rn_real std = net->desc.state_std
+                                    ? RNI_R(exp)(rni_net_clamp(net, y[n + j], &free_std))
+                                    : w->std[j];
             a = a + std * (rn_real)rn_draw_normal(rng);
         }
         act[j] = clip > 0 && a > clip ? clip : clip > 0 && a < -clip ? -clip : a;
     }
 }
-RNI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs, const agg_rng *rng, rn_real *act,
-                                 void *work) {
+
+RNI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs,
+                                 const agg_rng *rng, rn_real *act, void *work) {
     const rni_net_work *w = (const rni_net_work *)work;
     const rn_real *x = obs;
     rn_real *y = NULL;
@@ -1356,30 +1522,37 @@ RNI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs
     }
     if (net->desc.tanh_head)
         for (j = 0; j < net->desc.outputs; j++) y[j] = RNI_R(tanh)(y[j]);
-    if (net->desc.gaussian) rni_sample_gauss(net, w, y, rng, act);
-    else if (rng)           *act = rni_sample_softmax(y, net->desc.outputs, rng, w->x[net->layers % 2]);
-    else                    *act = rni_most_likely(y, net->desc.outputs);
+    if (net->desc.gaussian)
+        rni_sample_gauss(net, w, y, rng, act);
+    else if (rng)
+        *act = rni_sample_softmax(y, net->desc.outputs, rng, w->x[net->layers % 2]);
+    else
+        *act = rni_most_likely(y, net->desc.outputs);
 }
 
 /* forward over steps t0 .. t0+n-1 */
-RNI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs, size_t t0, size_t n) {
+RNI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
+                                size_t t0, size_t n) {
     const rn_real *x = obs + t0 * net->in[0];
     size_t l, t, j, ldx = net->in[0];
     for (l = 0; l < net->layers; l++) {
         const size_t out = rni_pad(net->out[l]);
         rn_real *h = w->H[l] + t0 * out;
         RNI_MATMUL(avx2)(n, out, net->in[l], x, ldx, 1, w->W[l], out, w->b[l], 0, h, out);
-        if (l + 1 < net->layers) rni_phi(net->desc.activation, h, n * out);
+        if (l + 1 < net->layers)
+            rni_phi(net->desc.activation, h, n * out);
         else if (net->desc.tanh_head)
             for (t = 0; t < n; t++)
-                for (j = 0; j < net->desc.outputs; j++) h[t * out + j] = RNI_R(tanh)(h[t * out + j]);
+                for (j = 0; j < net->desc.outputs; j++)
+                    h[t * out + j] = RNI_R(tanh)(h[t * out + j]);
         x = h;
         ldx = out;
     }
 }
+
 /* R a = x RW + Rb + (R x) W, then through phi */
-RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs, size_t t0,
-                                  size_t n) {
+RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
+                                  size_t t0, size_t n) {
     const rn_real *x = obs + t0 * net->in[0], *Rx = NULL;
     size_t l, t, j, ldx = net->in[0];
     for (l = 0; l < net->layers; l++) {
@@ -1387,7 +1560,8 @@ RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, 
         rn_real *h = w->H[l] + t0 * out, *Rh = w->RH[l] + t0 * out;
         RNI_MATMUL(avx2)(n, out, net->in[l], x, ldx, 1, w->RW[l], out, w->Rb[l], 0, Rh, out);
         if (Rx) RNI_MATMUL(avx2)(n, out, net->in[l], Rx, ldx, 1, w->W[l], out, Rh, out, Rh, out);
-        if (l + 1 < net->layers) rni_phi_R(net->desc.activation, h, Rh, n * out);
+        if (l + 1 < net->layers)
+            rni_phi_R(net->desc.activation, h, Rh, n * out);
         else if (net->desc.tanh_head)
             for (t = 0; t < n; t++)
                 for (j = 0; j < net->desc.outputs; j++) {
@@ -1399,6 +1573,7 @@ RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, 
         ldx = out;
     }
 }
+
 /* P: softmax probabilities, or 1/std */
 RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size_t n) {
     const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
@@ -1408,7 +1583,8 @@ RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size
     for (t = 0; t < n; t++, y += ld, p += k) {
         rn_real most = y[0];
         if (net->desc.gaussian) {
-            for (j = 0; j < k; j++) p[j] = -(net->desc.state_std ? rni_net_clamp(net, y[k + j], &none) : w->log_std[j]);
+            for (j = 0; j < k; j++)
+                p[j] = -(net->desc.state_std ? rni_net_clamp(net, y[k + j], &none) : w->log_std[j]);
             continue;
         }
         for (j = 1; j < k; j++) most = y[j] > most ? y[j] : most;
@@ -1424,19 +1600,22 @@ RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size
         for (j = 0; j < k; j++) p[j] *= sum;
     }
 }
+
 /* c_t = R log pi.  Softmax: R y_a - sum_j p_j R y_j.
    Gaussian, z = (a - mu)/std: sum_j z/std R mu + (z^2 - 1) R log_std */
-RNI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const rn_real *act, size_t t0, size_t n,
-                                 rn_real *c) {
+RNI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const rn_real *act,
+                                 size_t t0, size_t n, rn_real *c) {
     const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
     size_t t, j;
     for (t = t0; t < t0 + n; t++) {
-        const rn_real *y = w->H[net->layers - 1] + t * ld, *Ry = w->RH[net->layers - 1] + t * ld, *p = w->P + t * k;
+        const rn_real *y = w->H[net->layers - 1] + t * ld, *Ry = w->RH[net->layers - 1] + t * ld,
+                      *p = w->P + t * k;
         rn_real sum = 0;
         for (j = 0; j < k; j++) {
             if (net->desc.gaussian) {
                 const rn_real z = (act[t * k + j] - y[j]) * p[j];
-                rn_real free_std = w->free_std[j], Rs = net->desc.state_std ? Ry[k + j] : w->Rlog_std[j];
+                rn_real free_std = w->free_std[j],
+                        Rs = net->desc.state_std ? Ry[k + j] : w->Rlog_std[j];
                 if (net->desc.state_std) (void)rni_net_clamp(net, y[k + j], &free_std);
                 sum += z * p[j] * Ry[j] + (z * z - 1) * (Rs * free_std);
             } else {
@@ -1446,25 +1625,29 @@ RNI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const
         c[t] = sum;
     }
 }
-/* D = w dlogpi/dy and, with R, RD = w R(dlogpi/dy) + k dlogpi/dy. The k term turns into k grad log pi on the way down,
-   as everything from here on is linear in RD: this is how B u needs one pass and one sum. */
-RNI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_real action, const rn_real *Ry,
-                                 const rn_real *p,
-                                 rn_real wt, rn_real kt, rn_real *D, rn_real *RD) {
+
+/* D = w dlogpi/dy and, with R, RD = w R(dlogpi/dy) + k dlogpi/dy. The k term turns into k grad log
+   pi on the way down, as everything from here on is linear in RD: this is how B u needs one pass
+   and one sum. */
+RNI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_real action,
+                                 const rn_real *Ry, const rn_real *p, rn_real wt, rn_real kt,
+                                 rn_real *D, rn_real *RD) {
     const size_t k = net->desc.outputs;
     rn_real mean = 0;
     size_t j;
     (void)w;
-    if (RD) for (j = 0; j < k; j++) mean += p[j] * Ry[j];
+    if (RD)
+        for (j = 0; j < k; j++) mean += p[j] * Ry[j];
     for (j = 0; j < k; j++) {
         const rn_real s = (action == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j];
         D[j] = wt * s;
         if (RD) RD[j] = kt * s - wt * (p[j] * (Ry[j] - mean));
     }
 }
-RNI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real *a, const rn_real *y,
-                               const rn_real *Ry,
-                               const rn_real *p, rn_real wt, rn_real kt, rn_real *D, rn_real *RD) {
+
+RNI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real *a,
+                               const rn_real *y, const rn_real *Ry, const rn_real *p, rn_real wt,
+                               rn_real kt, rn_real *D, rn_real *RD) {
     const size_t k = net->desc.outputs;
     size_t j;
     for (j = 0; j < k; j++) { /* m, s: dlogpi/dmu = z/std and dlogpi/dlog_std = z^2 - 1 */
@@ -1488,20 +1671,24 @@ RNI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real
         }
     }
 }
-RNI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *act, const rn_real *wt,
-                             const rn_real *kt,
-                             size_t t0, size_t n, int R) {
+
+RNI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *act,
+                             const rn_real *wt, const rn_real *kt, size_t t0, size_t n, int R) {
     const size_t k = net->desc.outputs, last = net->layers - 1, ld = rni_pad(net->out[last]);
     size_t t, j;
     for (t = 0; t < n; t++) {
         const size_t at = t0 + t;
-        const rn_real *y = w->H[last] + at * ld, *Ry = R ? w->RH[last] + at * ld : NULL, *p = w->P + at * k;
+        const rn_real *y = w->H[last] + at * ld, *Ry = R ? w->RH[last] + at * ld : NULL,
+                      *p = w->P + at * k;
         const rn_real kk = kt ? kt[at] : 0;
         rn_real *D = w->D + t * ld, *RD = R ? w->RD + t * ld : NULL;
         for (j = net->out[last]; j < ld; j++) D[j] = 0;
-        if (R) for (j = net->out[last]; j < ld; j++) RD[j] = 0;
-        if (net->desc.gaussian) rni_seed_gauss(net, w, act + at * k, y, Ry, p, wt[at], kk, D, RD);
-        else                    rni_seed_softmax(net, w, act[at], Ry, p, wt[at], kk, D, RD);
+        if (R)
+            for (j = net->out[last]; j < ld; j++) RD[j] = 0;
+        if (net->desc.gaussian)
+            rni_seed_gauss(net, w, act + at * k, y, Ry, p, wt[at], kk, D, RD);
+        else
+            rni_seed_softmax(net, w, act[at], Ry, p, wt[at], kk, D, RD);
         if (!net->desc.tanh_head) continue;
         for (j = 0; j < k; j++) { /* back through the tanh on logits or means */
             const rn_real slope = 1 - y[j] * y[j];
@@ -1510,10 +1697,11 @@ RNI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *
         }
     }
 }
+
 /* back through the layers: W gets x^T D, or with R: x^T RD + (R x)^T D;
    the layer below gets D W^T, and with R: RD W^T + D RW^T */
-RNI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs, size_t t0,
-                                 size_t n, int R) {
+RNI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
+                                 size_t t0, size_t n, int R) {
     static const rn_real one = 1;
     rn_real *D = w->D, *RD = w->RD, *E = w->E, *RE = w->RE, *swap;
     size_t l;
@@ -1521,9 +1709,11 @@ RNI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, c
         const size_t in = net->in[l], out = rni_pad(net->out[l]), ldx = l ? rni_pad(in) : in;
         const rn_real *x = (l ? w->H[l - 1] : obs) + t0 * ldx, *S = R ? RD : D;
         RNI_MATMUL(avx2)(in, out, n, x, 1, ldx, S, out, w->G[l], out, w->G[l], out);
-        if (!net->desc.no_bias) RNI_MATMUL(avx2)(1, out, n, &one, 0, 0, S, out, w->Gb[l], 0, w->Gb[l], out);
+        if (!net->desc.no_bias)
+            RNI_MATMUL(avx2)(1, out, n, &one, 0, 0, S, out, w->Gb[l], 0, w->Gb[l], out);
         if (!l) break;
-        if (R) RNI_MATMUL(avx2)(in, out, n, w->RH[l - 1] + t0 * ldx, 1, ldx, D, out, w->G[l], out, w->G[l], out);
+        if (R) RNI_MATMUL(avx2)
+        (in, out, n, w->RH[l - 1] + t0 * ldx, 1, ldx, D, out, w->G[l], out, w->G[l], out);
         RNI_MATMUL(avx2)(n, ldx, net->out[l], D, out, 1, w->WT[l], ldx, w->zero, 0, E, ldx);
         if (R) {
             RNI_MATMUL(avx2)(n, ldx, net->out[l], RD, out, 1, w->WT[l], ldx, w->zero, 0, RE, ldx);
@@ -1532,10 +1722,15 @@ RNI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, c
         } else {
             rni_phi_back(net->desc.activation, x, E, n * ldx);
         }
-        swap = D;  D = E;   E = swap;
-        swap = RD; RD = RE; RE = swap;
+        swap = D;
+        D = E;
+        E = swap;
+        swap = RD;
+        RD = RE;
+        RE = swap;
     }
 }
+
 static void rni_net_sum_clear(const rn_net *net, rni_net_work *w) {
     size_t l;
     for (l = 0; l < net->layers; l++) {
@@ -1544,6 +1739,7 @@ static void rni_net_sum_clear(const rn_net *net, rni_net_work *w) {
     }
     memset(w->Glog_std, 0, net->desc.outputs * sizeof(rn_real));
 }
+
 static void rni_net_sum_add(const rn_net *net, const rni_net_work *w, rn_real *g) {
     size_t l, i, o;
     for (l = 0; l < net->layers; l++) {
@@ -1553,9 +1749,10 @@ static void rni_net_sum_add(const rn_net *net, const rni_net_work *w, rn_real *g
             for (o = 0; o < out; o++) to[i * out + o] += w->G[l][i * ld + o];
         for (o = 0; o < out && !net->desc.no_bias; o++) to[in * out + o] += w->Gb[l][o];
     }
-    for (o = 0; o < net->desc.outputs &&
-         rni_net_free_std(net); o++) g[net->dim - net->desc.outputs + o] += w->Glog_std[o];
+    for (o = 0; o < net->desc.outputs && rni_net_free_std(net); o++)
+        g[net->dim - net->desc.outputs + o] += w->Glog_std[o];
 }
+
 static rni_net_work *rni_net_start(const rn_net *net, const rn_real *theta, size_t T, void *work) {
     rni_net_work *w = rni_net_open(net, work, T);
     rni_net_pack(net, theta, w->W, w->b, w->WT);
@@ -1563,10 +1760,13 @@ static rni_net_work *rni_net_start(const rn_net *net, const rn_real *theta, size
     memset(w->zero, 0, rni_net_widest(net) * sizeof(rn_real));
     return w;
 }
-#define RNI_FOR_BLOCKS(t0, n, T) for (t0 = 0; n = T - t0 < RNI_BLOCK ? T - t0 : RNI_BLOCK, t0 < T; t0 += RNI_BLOCK)
 
-RNI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *theta, size_t T, const rn_real *obs,
-                                  const rn_real *act, const rn_real *wt, rn_real *g, void *work) {
+  #define RNI_FOR_BLOCKS(t0, n, T)                                                                 \
+    for (t0 = 0; n = T - t0 < RNI_BLOCK ? T - t0 : RNI_BLOCK, t0 < T; t0 += RNI_BLOCK)
+
+RNI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *theta, size_t T,
+                                  const rn_real *obs, const rn_real *act, const rn_real *wt,
+                                  rn_real *g, void *work) {
     rni_net_work *w = rni_net_start(net, theta, T, work);
     size_t t0, n;
     rni_net_sum_clear(net, w);
@@ -1578,13 +1778,15 @@ RNI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *th
     }
     rni_net_sum_add(net, w, g);
 }
-RNI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *theta, const rn_real *u, size_t T,
-                                 const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
+
+RNI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *theta,
+                                 const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
+                                 rn_real *c, void *work) {
     rni_net_work *w = rni_net_start(net, theta, T, work);
     size_t t0, n, j;
     rni_net_pack(net, u, w->RW, w->Rb, w->RWT);
-    for (j = 0; j < net->desc.outputs &&
-         rni_net_free_std(net); j++) w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
+    for (j = 0; j < net->desc.outputs && rni_net_free_std(net); j++)
+        w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
     RNI_FOR_BLOCKS(t0, n, T) {
         rni_net_forward(avx2, net, w, obs, t0, n);
         rni_net_forward_R(avx2, net, w, obs, t0, n);
@@ -1592,8 +1794,10 @@ RNI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *the
         rni_net_head_dot(net, w, act, t0, n, c);
     }
 }
-RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn_real *obs, const rn_real *act,
-                                 const rn_real *wt, const rn_real *kt, rn_real *h, void *work) {
+
+RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn_real *obs,
+                                 const rn_real *act, const rn_real *wt, const rn_real *kt,
+                                 rn_real *h, void *work) {
     rni_net_work *w = (rni_net_work *)work; /* as dot left it */
     size_t t0, n;
     rni_net_sum_clear(net, w);
@@ -1603,6 +1807,8 @@ RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn
     }
     rni_net_sum_add(net, w, h);
 }
+
+/* clang-format off */
 /* each body once for the instructions of the build and, on x86, once for AVX2 */
 #define RNI_NET_FUNCTIONS(suffix, attribute, avx2)                                                                    \
     attribute static void rni_net_act##suffix(void *self, const rn_real *theta, const rn_real *obs,                   \
@@ -1624,12 +1830,14 @@ RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn
         (void)theta; (void)u;                                                                                         \
         rni_net_hvp_body(avx2, (const rn_net *)self, T, obs, act, w, k, h, work);                                     \
     }
+/* clang-format on */
 RNI_NET_FUNCTIONS(_base, RNI_NOTHING, 0)
-#ifdef RNI_AVX2
+  #ifdef RNI_AVX2
 RNI_NET_FUNCTIONS(_avx2, RNI_FOR_AVX2, 1)
-#endif
+  #endif
 
-static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) { /* W uniform in +-sqrt(3/in), biases 0 */
+/* W uniform in +-sqrt(3/in), biases 0 */
+static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) {
     const rn_net *net = (const rn_net *)self;
     const size_t n = rni_net_free_std(net) ? net->desc.outputs : 0;
     size_t l, i;
@@ -1642,8 +1850,10 @@ static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) { /* W 
     }
     for (i = 0; i < n; i++) theta[net->dim - n + i] = (rn_real)net->desc.log_std;
     if (net->desc.gaussian && net->desc.state_std && !net->desc.no_bias)
-        for (i = 0; i < net->desc.outputs; i++) theta[net->dim - net->desc.outputs + i] = (rn_real)net->desc.log_std;
+        for (i = 0; i < net->desc.outputs; i++)
+            theta[net->dim - net->desc.outputs + i] = (rn_real)net->desc.log_std;
 }
+
 RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs) {
     rn_net_desc d;
     memset(&d, 0, sizeof d);
@@ -1651,13 +1861,16 @@ RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs) {
     d.outputs = outputs;
     return d;
 }
-static int rni_net_shape(rn_net *net) { /* layers, dim; 0 = something is out of range */
+
+/* layers, dim; 0 = something is out of range */
+static int rni_net_shape(rn_net *net) {
     const rn_net_desc *d = &net->desc;
     const size_t most = (size_t)1 << 24; /* an index that a float holds exactly */
     size_t in = d->obs_dim, out, l;
     if (!d->obs_dim || !d->outputs || d->obs_dim > most || d->outputs > most / 2) return 0;
     if ((unsigned)d->activation > RN_IDENTITY || !rni_finite(d->log_std) ||
-        !(d->log_std_min <= d->log_std_max)) return 0;
+        !(d->log_std_min <= d->log_std_max))
+        return 0;
     if (!(d->clip >= 0) || !(d->out_scale >= 0) || !rni_finite(d->out_scale)) return 0;
     for (l = 0; l < RNI_LAYERS; l++, in = out) {
         const int last = l == RN_MAX_HIDDEN || !d->hidden[l];
@@ -1673,6 +1886,7 @@ static int rni_net_shape(rn_net *net) { /* layers, dim; 0 = something is out of 
     if (rni_net_free_std(net)) net->dim += d->outputs;
     return 1;
 }
+
 RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     rn_policy p;
     memset(&p, 0, sizeof p);
@@ -1688,14 +1902,14 @@ RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     p.grad = rni_net_grad_base;
     p.dot = rni_net_dot_base;
     p.hvp = rni_net_hvp_base;
-#ifdef RNI_AVX2
+  #ifdef RNI_AVX2
     if (RNI_AVX2) {
         p.act = rni_net_act_avx2;
         p.grad = rni_net_grad_avx2;
         p.dot = rni_net_dot_avx2;
         p.hvp = rni_net_hvp_avx2;
     }
-#endif
+  #endif
     p.work_size = rni_net_work_size;
     p.prepare = rni_net_prepare;
     p.init = rni_net_init;
@@ -1708,10 +1922,12 @@ static const rn_real *rni_table_row(const rn_table *t, const rn_real *theta, rn_
     if (!(state >= 0 && state < (rn_real)t->states)) return NULL;
     return theta + (size_t)state * t->actions;
 }
+
 static rn_real rni_nan(void) {
     rn_real zero = 0;
     return zero / zero;
 }
+
 static void rni_table_probs(const rn_table *t, const rn_real *logit, rn_real *p) {
     rn_real most = logit[0], sum = 0;
     size_t j;
@@ -1719,8 +1935,9 @@ static void rni_table_probs(const rn_table *t, const rn_real *logit, rn_real *p)
     for (j = 0; j < t->actions; j++) sum += p[j] = RNI_R(exp)(logit[j] - most);
     for (j = 0; j < t->actions; j++) p[j] /= sum;
 }
-static void rni_table_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng, rn_real *act,
-                          void *work) {
+
+static void rni_table_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
+                          rn_real *act, void *work) {
     const rn_table *t = (const rn_table *)self;
     const rn_real *row = rni_table_row(t, theta, obs[0]);
     rn_real *logit = (rn_real *)work;
@@ -1728,24 +1945,27 @@ static void rni_table_act(void *self, const rn_real *theta, const rn_real *obs, 
     if (!row) return;
     memset(logit, 0, rni_pad(t->actions) * sizeof *logit);
     memcpy(logit, row, t->actions * sizeof *logit);
-    *act = rng ? rni_sample_softmax(logit, t->actions, rng, logit + rni_pad(t->actions)) : rni_most_likely(logit,
-                                                                                                           t->actions);
+    *act = rng ? rni_sample_softmax(logit, t->actions, rng, logit + rni_pad(t->actions))
+               : rni_most_likely(logit, t->actions);
 }
+
 static rn_real rni_table_mean(const rn_table *t, const rn_real *p, const rn_real *u) {
     rn_real mean = 0;
     size_t j;
     for (j = 0; j < t->actions; j++) mean += p[j] * u[j];
     return mean;
 }
-static void rni_table_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                          const rn_real *act,
+
+static void rni_table_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                          const rn_real *obs, const rn_real *act,
                           /* u NULL: k grad log pi alone */
                           const rn_real *w, const rn_real *k, rn_real *h, void *work) {
     const rn_table *n = (const rn_table *)self;
     rn_real *p = (rn_real *)work;
     size_t t, j;
     for (t = 0; t < T; t++) {
-        const rn_real *logit = rni_table_row(n, theta, obs[t]), *us = logit && u ? u + (logit - theta) : NULL;
+        const rn_real *logit = rni_table_row(n, theta, obs[t]),
+                      *us = logit && u ? u + (logit - theta) : NULL;
         rn_real *row = logit ? h + (logit - theta) : NULL, mean;
         if (!logit) {
             h[0] = rni_nan();
@@ -1755,18 +1975,18 @@ static void rni_table_hvp(void *self, const rn_real *theta, const rn_real *u, si
         mean = us ? rni_table_mean(n, p, us) : 0;
         for (j = 0; j < n->actions; j++) {
             if (us) row[j] -= w[t] * p[j] * (us[j] - mean);
-            if (k)  row[j] += k[t] * ((act[t] == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j]);
+            if (k) row[j] += k[t] * ((act[t] == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j]);
         }
     }
 }
-static void rni_table_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                           const rn_real *w,
-                           rn_real *g, void *work) {
+
+static void rni_table_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                           const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     rni_table_hvp(self, theta, NULL, T, obs, act, NULL, w, g, work);
 }
-static void rni_table_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                          const rn_real *act,
-                          rn_real *c, void *work) {
+
+static void rni_table_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                          const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
     const rn_table *n = (const rn_table *)self;
     rn_real *p = (rn_real *)work;
     size_t t, j;
@@ -1776,20 +1996,25 @@ static void rni_table_dot(void *self, const rn_real *theta, const rn_real *u, si
         if (!logit) continue;
         rni_table_probs(n, logit, p);
         c[t] = -rni_table_mean(n, p, u + (logit - theta));
-        for (j = 0; j < n->actions; j++) if (act[t] == (rn_real)j) c[t] += u[(size_t)(logit - theta) + j];
+        for (j = 0; j < n->actions; j++)
+            if (act[t] == (rn_real)j) c[t] += u[(size_t)(logit - theta) + j];
     }
 }
+
 static size_t rni_table_work(void *self, size_t T) {
     (void)T;
     return 2 * rni_pad(((const rn_table *)self)->actions) * sizeof(rn_real);
 }
+
 RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t actions) {
     const size_t most = (size_t)1 << 24;
     rn_policy p;
     memset(&p, 0, sizeof p);
     table->states = states;
     table->actions = actions;
-    if (!states || !actions || states > most || actions > most || !rni_product_fits(states, actions)) return p;
+    if (!states || !actions || states > most || actions > most ||
+        !rni_product_fits(states, actions))
+        return p;
     p.self = table;
     p.dim = states * actions;
     p.obs_dim = p.act_dim = 1;
@@ -1801,13 +2026,14 @@ RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t act
     p.work_size = rni_table_work;
     return p;
 }
+
 RN_API size_t rn_policy_work_size(const rn_policy *p, size_t T) {
     const size_t bytes = p->work_size ? p->work_size(p->self, T) : 0;
     return (p->work_size && !bytes) || bytes > (size_t)-1 - 2 * RNI_ALIGN ? 0 : bytes + RNI_ALIGN;
 }
-RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
-                               rn_real *act,
-                               void *work, size_t work_size) {
+
+RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs,
+                               const agg_rng *rng, rn_real *act, void *work, size_t work_size) {
     rni_arena a = rni_arena_make(work, work_size);
     const size_t bytes = p && p->work_size ? p->work_size(p->self, 0) : 0;
     void *w = rni_take(&a, 1, bytes);
@@ -1819,16 +2045,20 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
     return RN_OK;
 }
 
-/* ---- 7. estimators */
-RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward, double *psi) {
-    double sum = 0, power = 1; /* Psi_t = sum_{h>=t} discount^h r_h: the powers forth, the sums back */
+/* ---- 7 estimators ---------------------------------------------------------------------------- */
+RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward,
+                                     double *psi) {
+    double sum = 0,
+           power = 1; /* Psi_t = sum_{h>=t} discount^h r_h: the powers forth, the sums back */
     size_t t;
     for (t = 0; t < T; t++, power *= m->discount) psi[t] = power * reward[t];
     for (t = T; t-- > 0;) psi[t] = sum += psi[t];
     if (m->estimator == RN_REINFORCE)
         for (t = 0; t < T; t++) psi[t] = sum;
 }
-/* weight of grad log pi_t in B u, beside the Hessian: w_t sum_s c_s; causal: w_t sum_{s<=t} c_s + sum_{s>t} c_s w_s */
+
+/* weight of grad log pi_t in B u, beside the Hessian: w_t sum_s c_s; causal: w_t sum_{s<=t} c_s +
+   sum_{s>t} c_s w_s */
 static void rni_bu_weights(size_t T, const rn_real *w, const rn_real *c, int causal, rn_real *k) {
     double before = 0, after = 0;
     size_t t;
@@ -1839,11 +2069,14 @@ static void rni_bu_weights(size_t T, const rn_real *w, const rn_real *c, int cau
     if (!causal)
         for (t = 0; t < T; t++) k[t] = (rn_real)((double)w[t] * before);
     else
-        for (t = T; t-- > 0; after += (double)c[t] * (double)w[t]) k[t] = (rn_real)((double)k[t] + after);
+        for (t = T; t-- > 0; after += (double)c[t] * (double)w[t])
+            k[t] = (rn_real)((double)k[t] + after);
 }
+
 /* without dot: grad of one step at a time */
-static void rni_dot_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                            const rn_real *act, rn_real *c, rn_real *tmp, void *work) {
+static void rni_dot_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T,
+                            const rn_real *obs, const rn_real *act, rn_real *c, rn_real *tmp,
+                            void *work) {
     const rn_real one = 1;
     size_t t;
     for (t = 0; t < T; t++) {
@@ -1852,10 +2085,12 @@ static void rni_dot_by_grad(const rn_policy *p, const rn_real *theta, const rn_r
         c[t] = (rn_real)rni_dot(tmp, u, p->dim);
     }
 }
-/* without hvp: (grad(theta + e u) - grad(theta - e u)) / 2e, with a step where truncation and rounding balance */
-static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                            const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, rn_real *tmp,
-                                    void *work) {
+
+/* without hvp: (grad(theta + e u) - grad(theta - e u)) / 2e, with a step where truncation and
+   rounding balance */
+static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T,
+                            const rn_real *obs, const rn_real *act, const rn_real *w,
+                            const rn_real *k, rn_real *h, rn_real *tmp, void *work) {
     const double root = sizeof(rn_real) == 4 ? 5e-3 : 6e-6, length = rni_norm(u, p->dim);
     const double size = 1 + rni_norm(theta, p->dim) / rni_sqrt((double)p->dim);
     const rn_real e = (rn_real)(length > 0 ? root * size / length : 0);
@@ -1870,21 +2105,26 @@ static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_r
     p->grad(p->self, at, T, obs, act, w, down, work);
     for (i = 0; i < p->dim; i++) h[i] += (up[i] - down[i]) / (2 * e);
 }
+
 RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v) {
     const rn_policy *p = b->policy;
-    if (p->dot) p->dot(p->self, b->theta, b->u, b->T, b->obs, b->act, b->c, b->work);
-    else        rni_dot_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->c, b->tmp, b->work);
+    if (p->dot)
+        p->dot(p->self, b->theta, b->u, b->T, b->obs, b->act, b->c, b->work);
+    else
+        rni_dot_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->c, b->tmp, b->work);
     rni_bu_weights(b->T, b->psi, b->c, b->causal, b->k);
-    if (p->dot && p->hvp) p->hvp(p->self, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->work);
-    else                  rni_hvp_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->tmp, b->work);
+    if (p->dot && p->hvp)
+        p->hvp(p->self, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->work);
+    else
+        rni_hvp_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->tmp, b->work);
 }
 
 /* Baselines. Both are told about a trajectory only after its weights are made. */
 typedef struct rni_base {
-    double  *mean, *count;      /* TIME: sums of Psi_t and how many, per t */
-    size_t   n, ld;             /* RIDGE: features; length of a row of features and target, padded */
-    double  *A, *L, *b, *coef;  /* A = sum x x^T, its Cholesky factor, b = sum x y, the solution */
-    rn_real *rows, *sums;       /* a trajectory's features and target; their products */
+    double *mean, *count;     /* TIME: sums of Psi_t and how many, per t */
+    size_t n, ld;             /* RIDGE: features; length of a row of features and target, padded */
+    double *A, *L, *b, *coef; /* A = sum x x^T, its Cholesky factor, b = sum x y, the solution */
+    rn_real *rows, *sums;     /* a trajectory's features and target; their products */
     rn_real *zero;
 } rni_base;
 
@@ -1893,22 +2133,23 @@ static size_t rni_base_features(size_t obs_dim) { return 4 + 2 * obs_dim; }
 static void rni_base_layout(rni_base *b, rni_arena *a, const rn_method *m, size_t obs_dim) {
     memset(b, 0, sizeof *b);
     if (m->baseline == RN_BASELINE_TIME) {
-        b->mean  = rni_take_f64(a, m->horizon);
+        b->mean = rni_take_f64(a, m->horizon);
         b->count = rni_take_f64(a, m->horizon);
     } else if (m->baseline == RN_BASELINE_RIDGE) {
         const size_t n = rni_base_features(obs_dim), ld = rni_pad(n + 1);
         b->n = n;
         b->ld = ld;
         if (!rni_product_fits(n, ld) || !rni_product_fits(m->horizon, ld)) a->bad = 1;
-        b->A    = rni_take_f64(a, n * n);
-        b->L    = rni_take_f64(a, n * n);
-        b->b    = rni_take_f64(a, n);
+        b->A = rni_take_f64(a, n * n);
+        b->L = rni_take_f64(a, n * n);
+        b->b = rni_take_f64(a, n);
         b->coef = rni_take_f64(a, n);
         b->rows = rni_take_real(a, m->horizon * ld);
         b->sums = rni_take_real(a, n * ld);
         b->zero = rni_take_real(a, ld);
     }
 }
+
 static void rni_base_clear(rni_base *b, size_t horizon) {
     if (b->mean) {
         memset(b->mean, 0, horizon * sizeof *b->mean);
@@ -1920,6 +2161,7 @@ static void rni_base_clear(rni_base *b, size_t horizon) {
     memset(b->coef, 0, b->n * sizeof *b->coef);
     memset(b->zero, 0, b->ld * sizeof *b->zero);
 }
+
 /* coef = (A + ridge diag A)^-1 b by Cholesky; all 0 if there are no usable data yet */
 static void rni_base_solve(rni_base *s, double ridge) {
     const size_t n = s->n;
@@ -1929,7 +2171,9 @@ static void rni_base_solve(rni_base *s, double ridge) {
     for (i = 0; i < n && good; i++)
         for (j = 0; j <= i; j++) {
             double sum = s->A[i * n + j];
-            if (i == j) sum += ridge * sum + 1e-12 * (1 + s->A[0]); /* the last for features that are always 0 */
+            if (i == j)
+                sum += ridge * sum +
+                       1e-12 * (1 + s->A[0]); /* the last for features that are always 0 */
             for (k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
             if (i == j) good = sum > 0 && rni_finite(sum);
             L[i * n + j] = i == j ? rni_sqrt(good ? sum : 1) : sum / L[j * n + j];
@@ -1947,7 +2191,9 @@ static void rni_base_solve(rni_base *s, double ridge) {
     }
     if (!good) memset(x, 0, n * sizeof *x);
 }
-static void rni_base_round(rni_base *b, const rn_method *m) { /* at the start of a round: solve, and age the data */
+
+/* at the start of a round: solve, and age the data */
+static void rni_base_round(rni_base *b, const rn_method *m) {
     size_t i;
     if (b->mean)
         for (i = 0; i < m->horizon; i++) {
@@ -1959,8 +2205,9 @@ static void rni_base_round(rni_base *b, const rn_method *m) { /* at the start of
     for (i = 0; i < b->n * b->n; i++) b->A[i] *= m->forget;
     for (i = 0; i < b->n; i++) b->b[i] *= m->forget;
 }
-static void rni_base_rows(rni_base *b, const rn_method *m, size_t obs_dim, size_t T, const rn_real *obs,
-                          const double *psi) {
+
+static void rni_base_rows(rni_base *b, const rn_method *m, size_t obs_dim, size_t T,
+                          const rn_real *obs, const double *psi) {
     double power = 1;
     size_t t, i;
     for (t = 0; t < T; t++, power *= m->discount) {
@@ -1974,11 +2221,15 @@ static void rni_base_rows(rni_base *b, const rn_method *m, size_t obs_dim, size_
             row[4 + i] = s[i];
             row[4 + obs_dim + i] = s[i] * s[i];
         }
-        row[b->n] = (rn_real)(m->estimator == RN_REINFORCE ? psi[t] : power > 0 ? psi[t] / power : 0);
+        row[b->n] = (rn_real)(m->estimator == RN_REINFORCE ? psi[t]
+                              : power > 0                  ? psi[t] / power
+                                                           : 0);
         for (i = b->n + 1; i < b->ld; i++) row[i] = 0;
     }
 }
-static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size_t T, const rn_real *obs, double *psi) {
+
+static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size_t T,
+                           const rn_real *obs, double *psi) {
     double power = 1;
     size_t t, i, j;
     int good = 1;
@@ -1989,16 +2240,20 @@ static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size
         for (i = 0; i < b->n; i++) v += b->coef[i] * (double)row[i];
         psi[t] -= m->estimator == RN_REINFORCE ? v : power * v;
     }
-    RNI_MATMUL(RNI_HAS_AVX2)(b->n, b->ld, T, b->rows, 1, b->ld, b->rows, b->ld, b->zero, 0, b->sums, b->ld);
+    RNI_MATMUL(RNI_HAS_AVX2)
+    (b->n, b->ld, T, b->rows, 1, b->ld, b->rows, b->ld, b->zero, 0, b->sums, b->ld);
     if (!rni_all_finite(b->sums, b->n * b->ld)) return; /* giants: better not learnt */
     for (i = 0; i < b->n; i++) {
         for (j = 0; j < b->n; j++) b->A[i * b->n + j] += (double)b->sums[i * b->ld + j];
         b->b[i] += (double)b->sums[i * b->ld + b->n];
-        good = good && rni_finite(b->A[i * b->n + i]) && rni_finite(b->b[i]); /* |A_ij| <= max A_ii */
+        good =
+            good && rni_finite(b->A[i * b->n + i]) && rni_finite(b->b[i]); /* |A_ij| <= max A_ii */
     }
     if (!good) rni_base_clear(b, m->horizon); /* giants again: start over */
 }
-static void rni_base_apply(rni_base *b, const rn_method *m, size_t obs_dim, size_t T, const rn_real *obs, double *psi) {
+
+static void rni_base_apply(rni_base *b, const rn_method *m, size_t obs_dim, size_t T,
+                           const rn_real *obs, double *psi) {
     size_t t;
     if (b->n) rni_base_ridge(b, m, obs_dim, T, obs, psi);
     if (!b->mean) return;
@@ -2010,6 +2265,7 @@ static void rni_base_apply(rni_base *b, const rn_method *m, size_t obs_dim, size
         b->count[t] += 1;
     }
 }
+
 static void rni_whiten(size_t T, double *psi) {
     double mean = 0, var = 0, scale;
     size_t t;
@@ -2020,45 +2276,54 @@ static void rni_whiten(size_t T, double *psi) {
     for (t = 0; t < T; t++) psi[t] = (psi[t] - mean) * scale;
 }
 
-/* ---- 8. agent */
+/* ---- 8 agent --------------------------------------------------------------------------------- */
 struct rn_agent {
-    rn_env         env;
-    rn_policy      policy;
-    rn_method      method;
-    agg_rng        rng;
-    rn_random      random;       /* behind rng, unless that is the host's */
-    int            random_action, flip_reward;
+    rn_env env;
+    rn_policy policy;
+    rn_method method;
+    agg_rng rng;
+    rn_random random; /* behind rng, unless that is the host's */
+    int random_action, flip_reward;
     rn_stats stats;
-    int            has_d;        /* d and theta_{t-1} exist */
-    int            busy;         /* a round is under way ... */
-    int            playing;      /* ... and in it a trajectory */
-    size_t         trajectory, trajectories, t; /* of this round; t: steps of the trajectory so far */
-    double         eta;
-    double         sum_return, sum_length;
-    rni_base       base;
-    rn_real       *d, *theta, *before, *u, *hat, *g, *v, *tmp; /* dim each, tmp 3 dim; before = theta_{t-1} */
-    rn_real       *obs, *act, *w, *k, *c;                      /* the trajectory; obs has a row more */
-    double        *reward, *psi;
-    void          *work;
+    int has_d;                          /* d and theta_{t-1} exist */
+    int busy;                           /* a round is under way ... */
+    int playing;                        /* ... and in it a trajectory */
+    size_t trajectory, trajectories, t; /* of this round; t: steps of the trajectory so far */
+    double eta;
+    double sum_return, sum_length;
+    rni_base base;
+    rn_real *d, *theta, *before, *u, *hat, *g, *v,
+        *tmp;                       /* dim each, tmp 3 dim; before = theta_{t-1} */
+    rn_real *obs, *act, *w, *k, *c; /* the trajectory; obs has a row more */
+    double *reward, *psi;
+    void *work;
     unsigned char *env_backup;
     const unsigned char *env_bytes; /* while loading */
 };
 
 static rn_status rni_method_check(const rn_method *m) {
-    if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE) return RN_ERR_DESC;
-    if (!(m->discount >= 0 && m->discount <= 1) || !(m->clip >= 0) || !rni_finite(m->clip)) return RN_ERR_DESC;
-    if (!(m->forget >= 0 && m->forget <= 1) || !(m->ridge >= 0) || !rni_finite(m->ridge)) return RN_ERR_DESC;
+    if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
+        return RN_ERR_DESC;
+    if (!(m->discount >= 0 && m->discount <= 1) || !(m->clip >= 0) || !rni_finite(m->clip))
+        return RN_ERR_DESC;
+    if (!(m->forget >= 0 && m->forget <= 1) || !(m->ridge >= 0) || !rni_finite(m->ridge))
+        return RN_ERR_DESC;
     return RN_OK;
 }
+
 static void rni_method_defaults(rn_method *m) {
     if (!m->horizon) m->horizon = 1000;
-    if (!m->batch)   m->batch = 1;
+    if (!m->batch) m->batch = 1;
     if (!(m->forget > 0)) m->forget = 0.9;
-    if (!(m->ridge > 0))  m->ridge = 1e-3;
+    if (!(m->ridge > 0)) m->ridge = 1e-3;
 }
-static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* environment and policy, alone and together */
-    if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
-    if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions) return RN_ERR_DESC;
+
+/* environment and policy, alone and together */
+static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) {
+    if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim)
+        return RN_ERR_ARG;
+    if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions)
+        return RN_ERR_DESC;
     if (!rni_product_fits(e->obs_dim, 2) || !rni_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
     if (e->actions > (size_t)1 << 24 || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
@@ -2066,6 +2331,7 @@ static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) { /* environ
     if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
     return RN_OK;
 }
+
 static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent **out) {
     rn_method m = d->method;
     const rn_policy *p = &d->policy;
@@ -2076,28 +2342,29 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
     if (s != RN_OK) return s;
     rni_method_defaults(&m);
     if (!rni_product_fits(m.horizon + 1, p->obs_dim) || !rni_product_fits(m.horizon, p->act_dim) ||
-        !rni_product_fits(p->dim, 16) || m.batch > (size_t)-1 / 2) return RN_ERR_SIZE;
+        !rni_product_fits(p->dim, 16) || m.batch > (size_t)-1 / 2)
+        return RN_ERR_SIZE;
     g = (rn_agent *)rni_take(a, 1, sizeof *g);
     if (!g) g = &local;
     memset(g, 0, sizeof *g);
     g->env = d->env;
     g->policy = *p;
     g->method = m;
-    g->d      = rni_take_real(a, p->dim);
-    g->theta  = rni_take_real(a, p->dim);
+    g->d = rni_take_real(a, p->dim);
+    g->theta = rni_take_real(a, p->dim);
     g->before = rni_take_real(a, p->dim);
-    g->u      = rni_take_real(a, p->dim);
-    g->hat    = rni_take_real(a, p->dim);
-    g->g      = rni_take_real(a, p->dim);
-    g->v      = rni_take_real(a, p->dim);
-    g->tmp    = rni_take_real(a, 3 * p->dim);
-    g->obs    = rni_take_real(a, (m.horizon + 1) * p->obs_dim);
-    g->act    = rni_take_real(a, m.horizon * p->act_dim);
-    g->w      = rni_take_real(a, m.horizon);
-    g->k      = rni_take_real(a, m.horizon);
-    g->c      = rni_take_real(a, m.horizon);
+    g->u = rni_take_real(a, p->dim);
+    g->hat = rni_take_real(a, p->dim);
+    g->g = rni_take_real(a, p->dim);
+    g->v = rni_take_real(a, p->dim);
+    g->tmp = rni_take_real(a, 3 * p->dim);
+    g->obs = rni_take_real(a, (m.horizon + 1) * p->obs_dim);
+    g->act = rni_take_real(a, m.horizon * p->act_dim);
+    g->w = rni_take_real(a, m.horizon);
+    g->k = rni_take_real(a, m.horizon);
+    g->c = rni_take_real(a, m.horizon);
     g->reward = rni_take_f64(a, m.horizon);
-    g->psi    = rni_take_f64(a, m.horizon);
+    g->psi = rni_take_f64(a, m.horizon);
     rni_base_layout(&g->base, a, &m, p->obs_dim);
     if (p->work_size) {
         const size_t bytes = p->work_size(p->self, m.horizon);
@@ -2105,15 +2372,20 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
         g->work = rni_take(a, 1, bytes);
     }
     g->env_backup = (unsigned char *)rni_take(a, 1, d->env.state_size);
-    *out = g == &local || a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
+    *out = g == &local || a->used > a->size
+               ? NULL
+               : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
+
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_agent *none;
     return d && rni_agent_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
 }
-RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory, size_t size) {
+
+RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory,
+                               size_t size) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_agent *g = NULL;
     rn_status s;
@@ -2129,23 +2401,30 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
     g->flip_reward = d->flip_reward;
     g->random = rn_make_random(d->seed, d->rng.next ? 0 : d->stream);
     g->rng = d->rng.next ? d->rng : rn_random_rng(&g->random);
-    memset(g->hat, 0, g->policy.dim * sizeof *g->hat); /* saved with the rest, also before its first use */
+    memset(g->hat, 0,
+           g->policy.dim * sizeof *g->hat); /* saved with the rest, also before its first use */
     rni_base_clear(&g->base, g->method.horizon);
     *agent = g;
     return RN_OK;
 }
+
 static rn_status rni_world_reset(const rn_env *e, const agg_rng *rng, rn_real *obs) {
     e->reset(e->self, rng, obs);
     return rni_all_finite(obs, e->obs_dim) ? RN_OK : RN_ERR_ENV;
 }
-/* one step of the world: an action by the policy (or at random), checked, then the environment's answer */
-RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
-                                    const agg_rng *act_rng, int random_action, const rn_real *obs, rn_real *act,
-                                    rn_real *next, double *reward, int *running, void *work) {
+
+/* one step of the world: an action by the policy (or at random), checked, then the environment's
+   answer */
+RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta,
+                                    const agg_rng *rng, const agg_rng *act_rng, int random_action,
+                                    const rn_real *obs, rn_real *act, rn_real *next, double *reward,
+                                    int *running, void *work) {
     size_t j;
     rn_step_result r;
-    if (!random_action) p->act(p->self, theta, obs, act_rng, act, work);
-    else if (e->actions) act[0] = (rn_real)rn_draw_below(rng, e->actions);
+    if (!random_action)
+        p->act(p->self, theta, obs, act_rng, act, work);
+    else if (e->actions)
+        act[0] = (rn_real)rn_draw_below(rng, e->actions);
     else
         for (j = 0; j < e->act_dim; j++) {
             const int unset = e->act_low == 0 && e->act_high == 0;
@@ -2153,19 +2432,25 @@ RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const r
             act[j] = (rn_real)(low + (high - low) * rn_draw_uniform(rng));
         }
     if (e->actions) {
-        if (!(act[0] >= 0 && act[0] < (rn_real)e->actions) || (rn_real)(uint32_t)act[0] != act[0]) return RN_ERR_POLICY;
+        if (!(act[0] >= 0 && act[0] < (rn_real)e->actions) || (rn_real)(uint32_t)act[0] != act[0])
+            return RN_ERR_POLICY;
     } else {
-        for (j = 0; j < e->act_dim; j++) if (!(act[j] - act[j] == 0)) return RN_ERR_POLICY;
+        for (j = 0; j < e->act_dim; j++)
+            if (!(act[j] - act[j] == 0)) return RN_ERR_POLICY;
     }
     r = e->step(e->self, act, rng, next, reward);
-    if ((unsigned)r > RN_TRUNCATED || !rni_finite(*reward) || !rni_all_finite(next, e->obs_dim)) return RN_ERR_ENV;
+    if ((unsigned)r > RN_TRUNCATED || !rni_finite(*reward) || !rni_all_finite(next, e->obs_dim))
+        return RN_ERR_ENV;
     *running = r == RN_RUNNING;
     return RN_OK;
 }
+
 /* trajectories for v come after those for g */
 static int rni_is_hat(const rn_agent *a) { return a->trajectory >= a->method.batch; }
 
-static const rn_real *rni_agent_point(const rn_agent *a) { return rni_is_hat(a) ? a->hat : a->theta; }
+static const rn_real *rni_agent_point(const rn_agent *a) {
+    return rni_is_hat(a) ? a->hat : a->theta;
+}
 
 static rn_status rni_agent_start_trajectory(rn_agent *a) {
     size_t i;
@@ -2178,14 +2463,18 @@ static rn_status rni_agent_start_trajectory(rn_agent *a) {
     a->playing = 1;
     return rni_world_reset(&a->env, &a->rng, a->obs);
 }
-static void rni_agent_weights(rn_agent *a) { /* w = Psi, less the baseline, whitened */
+
+/* w = Psi, less the baseline, whitened */
+static void rni_agent_weights(rn_agent *a) {
     size_t t;
     rn_compute_returns_to_go(&a->method, a->t, a->reward, a->psi);
     rni_base_apply(&a->base, &a->method, a->policy.obs_dim, a->t, a->obs, a->psi);
     if (a->method.whiten) rni_whiten(a->t, a->psi);
     for (t = 0; t < a->t; t++) a->w[t] = (rn_real)a->psi[t];
 }
-static void rni_agent_add_hessian(rn_agent *a) { /* v += B(tau^, theta^) u */
+
+/* v += B(tau^, theta^) u */
+static void rni_agent_add_hessian(rn_agent *a) {
     rn_hessian_product b;
     b.policy = &a->policy;
     b.theta = a->hat;
@@ -2201,7 +2490,9 @@ static void rni_agent_add_hessian(rn_agent *a) { /* v += B(tau^, theta^) u */
     b.work = a->work;
     rn_add_hessian_product(&b, a->v);
 }
-static rn_status rni_agent_end_trajectory(rn_agent *a) { /* g += g(tau, theta), or v += B(tau^, theta^) u */
+
+/* g += g(tau, theta), or v += B(tau^, theta^) u */
+static rn_status rni_agent_end_trajectory(rn_agent *a) {
     const rn_policy *p = &a->policy;
     double sum = 0;
     size_t t;
@@ -2221,17 +2512,22 @@ static rn_status rni_agent_end_trajectory(rn_agent *a) { /* g += g(tau, theta), 
     a->trajectory++;
     return RN_OK;
 }
-static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta g */
+
+/* d = (1-eta) (d + v) + eta g */
+static rn_status rni_agent_end_round(rn_agent *a) {
     const size_t dim = a->policy.dim;
-    const rn_real share = 1 / (rn_real)a->method.batch, eta = (rn_real)(a->has_d ? a->eta : 1), keep = 1 - eta;
+    const rn_real share = 1 / (rn_real)a->method.batch, eta = (rn_real)(a->has_d ? a->eta : 1),
+                  keep = 1 - eta;
     const rn_real memory = a->method.no_memory ? 0 : 1;
     rn_real vs = share;
     size_t i;
     if (a->method.clip > 0 && a->trajectories > a->method.batch) {
-        const double most = a->method.clip * rni_norm(a->d, dim), size = rni_norm(a->v, dim) * (double)share;
+        const double most = a->method.clip * rni_norm(a->d, dim),
+                     size = rni_norm(a->v, dim) * (double)share;
         if (size > most) vs = (rn_real)((double)share * (most / size));
     }
-    for (i = 0; i < dim; i++) a->g[i] = keep * (memory * a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
+    for (i = 0; i < dim; i++)
+        a->g[i] = keep * (memory * a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
     if (!rni_all_finite(a->g, dim)) return RN_ERR_POLICY;
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
@@ -2241,7 +2537,9 @@ static rn_status rni_agent_end_round(rn_agent *a) { /* d = (1-eta) (d + v) + eta
     a->stats.mean_length = a->sum_length / (double)a->method.batch;
     return RN_OK;
 }
-static int rni_agent_move(rn_agent *a) { /* u = theta_t - theta_{t-1}; 0 if it is nothing */
+
+/* u = theta_t - theta_{t-1}; 0 if it is nothing */
+static int rni_agent_move(rn_agent *a) {
     rn_real any = 0;
     size_t i;
     for (i = 0; i < a->policy.dim; i++) {
@@ -2250,6 +2548,7 @@ static int rni_agent_move(rn_agent *a) { /* u = theta_t - theta_{t-1}; 0 if it i
     }
     return any != 0;
 }
+
 RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
     const size_t bytes = a && theta ? a->policy.dim * sizeof *theta : 0;
     int hessian;
@@ -2263,7 +2562,8 @@ RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double 
         memset(a->d, 0, bytes);
         memcpy(a->before, theta, bytes);
     }
-    hessian = rni_agent_move(a) && !a->method.no_hessian && eta < 1; /* the first round moves nowhere */
+    hessian =
+        rni_agent_move(a) && !a->method.no_hessian && eta < 1; /* the first round moves nowhere */
     a->eta = eta;
     a->trajectory = 0;
     a->trajectories = a->method.batch * (hessian ? 2 : 1);
@@ -2273,6 +2573,7 @@ RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double 
     rni_base_round(&a->base, &a->method);
     return RN_OK;
 }
+
 /* to the end of the trajectory or of the budget */
 static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
     const rn_policy *p = &a->policy;
@@ -2280,11 +2581,10 @@ static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
     int running = 1;
     while (*used < budget) {
         const size_t t = a->t;
-        const rn_status s = rni_world_step(&a->env, p, theta, &a->rng, &a->rng, a->random_action,
-                                           a->obs + t * p->obs_dim,
-                                           a->act + t * p->act_dim, a->obs + (t + 1) * p->obs_dim, &a->reward[t],
-                                                   &running,
-                                           a->work);
+        const rn_status s =
+            rni_world_step(&a->env, p, theta, &a->rng, &a->rng, a->random_action,
+                           a->obs + t * p->obs_dim, a->act + t * p->act_dim,
+                           a->obs + (t + 1) * p->obs_dim, &a->reward[t], &running, a->work);
         if (s != RN_OK) return s;
         if (a->flip_reward) a->reward[t] = -a->reward[t];
         ++*used;
@@ -2294,6 +2594,7 @@ static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
     }
     return RN_MORE;
 }
+
 RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
     size_t local = 0, *count = used ? used : &local;
     rn_status s = RN_OK;
@@ -2309,20 +2610,23 @@ RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
     a->busy = a->playing = 0;
     return s == RN_OK ? rni_agent_end_round(a) : s;
 }
+
 RN_API rn_status rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta) {
     const rn_status s = rn_agent_begin_round(a, theta, eta);
     return s == RN_OK ? rn_agent_tick(a, (size_t)-1, NULL) : s;
 }
+
 RN_API const rn_real *rn_agent_direction(const rn_agent *a) { return a && a->has_d ? a->d : NULL; }
+
 RN_API rn_stats rn_agent_stats(const rn_agent *a) {
     rn_stats none;
     memset(&none, 0, sizeof none);
     return a ? a->stats : none;
 }
 
-/* ---- 9. schedules and server */
-static rn_schedule rni_schedule(rn_schedule_kind kind, double value, double end, double factor, double shift,
-                                size_t rounds) {
+/* ---- 9 schedules and server ------------------------------------------------------------------ */
+static rn_schedule rni_schedule(rn_schedule_kind kind, double value, double end, double factor,
+                                double shift, size_t rounds) {
     rn_schedule s;
     memset(&s, 0, sizeof s);
     s.kind = kind;
@@ -2333,57 +2637,75 @@ static rn_schedule rni_schedule(rn_schedule_kind kind, double value, double end,
     s.rounds = rounds;
     return s;
 }
-RN_API rn_schedule rn_schedule_constant(double value) { return rni_schedule(RN_SCHEDULE_CONSTANT, value, 0, 0, 0, 0); }
+
+RN_API rn_schedule rn_schedule_constant(double value) {
+    return rni_schedule(RN_SCHEDULE_CONSTANT, value, 0, 0, 0, 0);
+}
+
 RN_API rn_schedule rn_schedule_linear(double value, double end, size_t rounds) {
     return rni_schedule(RN_SCHEDULE_LINEAR, value, end, 0, 0, rounds);
 }
+
 RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rounds) {
     return rni_schedule(RN_SCHEDULE_STAIRCASE, value, 0, factor, 0, rounds);
 }
-RN_API rn_schedule rn_theory_gamma(double G1, double muF) { return rni_schedule(RN_SCHEDULE_INVERSE, 6 * G1 / muF, 0, 0, 2,
-                                                                                 1); }
+
+RN_API rn_schedule rn_theory_gamma(double G1, double muF) {
+    return rni_schedule(RN_SCHEDULE_INVERSE, 6 * G1 / muF, 0, 0, 2, 1);
+}
+
 RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE, 1, 0, 0, 0, 1); }
+
 RN_API size_t rn_theory_horizon(double T, double discount) {
     double h;
     if (!(discount >= 0 && discount < 1) || !(T >= 0) || !rni_finite(T)) return 0;
     h = rni_log(T + 1) / (1 - discount);
     return h <= 1 ? 1 : h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
 }
-static double rni_power(double x, size_t n) { /* by squaring: 2^60 rounds are 60 products */
+
+/* by squaring: 2^60 rounds are 60 products */
+static double rni_power(double x, size_t n) {
     double power = 1;
-    for (; n; n /= 2, x *= x) if (n & 1) power *= x;
+    for (; n; n /= 2, x *= x)
+        if (n & 1) power *= x;
     return power;
 }
+
 RN_API double rn_schedule_value(const rn_schedule *s, size_t t) {
     const size_t rounds = s->rounds ? s->rounds : 1;
     const size_t past = t ? t - 1 : 0;
     double value = s->value;
     switch (s->kind) {
-        case RN_SCHEDULE_CONSTANT: return value;
-        case RN_SCHEDULE_LINEAR:   return t > rounds ? s->end : value + (s->end - value) * ((double)past / (double)rounds);
-        case RN_SCHEDULE_INVERSE:  return value / ((double)(t / rounds) + s->shift);
-        case RN_SCHEDULE_CALLBACK: return s->at ? s->at(s->self, t) : 0;
-        case RN_SCHEDULE_STAIRCASE:    return value * rni_power(s->factor, past / rounds);
+    case RN_SCHEDULE_CONSTANT: return value;
+    case RN_SCHEDULE_LINEAR:
+        return t > rounds ? s->end : value + (s->end - value) * ((double)past / (double)rounds);
+    case RN_SCHEDULE_INVERSE: return value / ((double)(t / rounds) + s->shift);
+    case RN_SCHEDULE_CALLBACK: return s->at ? s->at(s->self, t) : 0;
+    case RN_SCHEDULE_STAIRCASE: return value * rni_power(s->factor, past / rounds);
     }
     return 0;
 }
+
 static rn_status rni_schedule_check(const rn_schedule *s) {
-    if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK || (s->kind == RN_SCHEDULE_CALLBACK && !s->at)) return RN_ERR_DESC;
+    if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK || (s->kind == RN_SCHEDULE_CALLBACK && !s->at))
+        return RN_ERR_DESC;
     if (!rni_finite(s->value) || !rni_finite(s->end) || !rni_finite(s->factor) ||
-        !rni_finite(s->shift)) return RN_ERR_DESC;
-    return s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC : RN_OK;
+        !rni_finite(s->shift))
+        return RN_ERR_DESC;
+    return s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC
+                                                                                : RN_OK;
 }
 
 struct rn_server {
     rn_server_desc desc;
-    rn_random      random;            /* behind agg.rng, unless that is the host's */
-    size_t         t;                 /* the round under way, from 1 */
-    double         power1, power2;    /* Adam: beta^t */
-    rn_real       *theta, *next, *d, *new_d, *m, *v;
-    double        *weight, *suspicion;
-    void          *scratch;
-    size_t         scratch_size;
-    rn_real       *start;
+    rn_random random;      /* behind agg.rng, unless that is the host's */
+    size_t t;              /* the round under way, from 1 */
+    double power1, power2; /* Adam: beta^t */
+    rn_real *theta, *next, *d, *new_d, *m, *v;
+    double *weight, *suspicion;
+    void *scratch;
+    size_t scratch_size;
+    rn_real *start;
 };
 
 static rn_status rni_server_check(const rn_server_desc *d) {
@@ -2392,11 +2714,15 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (s == RN_OK) s = rni_schedule_check(&d->eta);
     if (s != RN_OK) return s;
     if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
-    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1) || !(d->epsilon >= 0)) return RN_ERR_DESC;
+    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1) || !(d->epsilon >= 0))
+        return RN_ERR_DESC;
     if (!rni_product_fits(d->n, d->dim) || !rni_product_fits(d->dim, 16)) return RN_ERR_SIZE;
     return RN_OK;
 }
-static int rni_is_adam(rn_update_kind k) { return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED; }
+
+static int rni_is_adam(rn_update_kind k) {
+    return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED;
+}
 
 static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_server **out) {
     rn_server local, *g;
@@ -2416,14 +2742,14 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
     g->power1 = g->power2 = 1;
     g->t = 1;
     g->theta = rni_take_real(a, d->dim);
-    g->next  = rni_take_real(a, d->dim);
-    g->d     = rni_take_real(a, d->dim);
+    g->next = rni_take_real(a, d->dim);
+    g->d = rni_take_real(a, d->dim);
     g->new_d = rni_take_real(a, d->dim);
     if (rni_is_adam(d->update)) {
         g->m = rni_take_real(a, d->dim);
         g->v = rni_take_real(a, d->dim);
     }
-    g->weight    = rni_take_f64(a, d->n);
+    g->weight = rni_take_f64(a, d->n);
     g->suspicion = rni_take_f64(a, d->n);
     if (d->agg.start) g->start = rni_take_real(a, d->dim);
     if (!d->aggregate) {
@@ -2431,15 +2757,20 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
         if (!g->scratch_size) return RN_ERR_DESC;
         g->scratch = rni_take(a, 1, g->scratch_size);
     }
-    *out = g == &local || a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
+    *out = g == &local || a->used > a->size
+               ? NULL
+               : g; /* counting, or callbacks that gave other sizes before */
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
+
 RN_API size_t rn_server_size(const rn_server_desc *d) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_server *none;
     return d && rni_server_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
 }
-RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, void *memory, size_t size) {
+
+RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, void *memory,
+                                size_t size) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_server *g = NULL;
     size_t bytes;
@@ -2469,18 +2800,32 @@ RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, voi
     *server = g;
     return RN_OK;
 }
-RN_API const rn_real *rn_server_theta(const rn_server *s)     { return s ? s->theta : NULL; }
-RN_API const rn_real *rn_server_direction(const rn_server *s) { return s ? s->d : NULL; }
-RN_API size_t         rn_server_current_round(const rn_server *s)     { return s ? s->t : 0; }
-RN_API double         rn_server_eta(const rn_server *s)       { return s ? rn_schedule_value(&s->desc.eta, s->t) : 0; }
-RN_API double         rn_server_gamma(const rn_server *s)     { return s ? rn_schedule_value(&s->desc.gamma, s->t) : 0; }
 
-/* d/||d|| = scale (lift d); lift is 1 unless ||d|| or 1/||d|| would not fit a double; no normalised step: both 1 */
-typedef struct rni_unit { double lift, scale; } rni_unit;
+RN_API const rn_real *rn_server_theta(const rn_server *s) { return s ? s->theta : NULL; }
+
+RN_API const rn_real *rn_server_direction(const rn_server *s) { return s ? s->d : NULL; }
+
+RN_API size_t rn_server_current_round(const rn_server *s) { return s ? s->t : 0; }
+
+RN_API double rn_server_eta(const rn_server *s) {
+    return s ? rn_schedule_value(&s->desc.eta, s->t) : 0;
+}
+
+RN_API double rn_server_gamma(const rn_server *s) {
+    return s ? rn_schedule_value(&s->desc.gamma, s->t) : 0;
+}
+
+/* d/||d|| = scale (lift d); lift is 1 unless ||d|| or 1/||d|| would not fit a double; no normalised
+   step: both 1 */
+typedef struct rni_unit {
+    double lift, scale;
+} rni_unit;
+
 static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
-    rni_unit u = { 1, 1 };
+    rni_unit u = {1, 1};
     size_t i;
-    if (s->desc.update != RN_UPDATE_NORMALISED && s->desc.update != RN_UPDATE_ADAM_NORMALISED) return u;
+    if (s->desc.update != RN_UPDATE_NORMALISED && s->desc.update != RN_UPDATE_ADAM_NORMALISED)
+        return u;
     if (norm > 0 && !(norm > 1e-290 && norm < 1e290)) {
         u.lift = rni_float((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
         for (i = 0; i < s->desc.dim; i++) tmp[i] = (rn_real)(u.lift * (double)s->new_d[i]);
@@ -2489,14 +2834,17 @@ static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
     u.scale = norm > 0 ? 1 / norm : 0;
     return u;
 }
-/* number i of what the step follows. For Adam cut where its square would not fit: an average that is infinite would end
-   the coordinate for good, and could not be saved. */
+
+/* number i of what the step follows. For Adam cut where its square would not fit: an average that
+   is infinite would end the coordinate for good, and could not be saved. */
 static double rni_step_number(const rn_server *s, rni_unit unit, size_t i) {
     const double x = unit.scale * (unit.lift * (double)s->new_d[i]), most = RNI_REAL_ROOT;
     if (!rni_is_adam(s->desc.update)) return x;
     return x > most ? most : x < -most ? -most : x;
 }
-/* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the step is known good */
+
+/* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the
+   step is known good */
 static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_real *next) {
     const rn_server_desc *d = &s->desc;
     const double fix1 = 1 / (1 - s->power1 * d->beta1), fix2 = 1 / (1 - s->power2 * d->beta2);
@@ -2511,6 +2859,7 @@ static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_
         next[i] = (rn_real)((double)s->theta[i] + gamma * step);
     }
 }
+
 static void rni_adam_move(rn_server *s, rni_unit unit) {
     const rn_server_desc *d = &s->desc;
     size_t i;
@@ -2522,17 +2871,20 @@ static void rni_adam_move(rn_server *s, rni_unit unit) {
     s->power1 *= d->beta1;
     s->power2 *= d->beta2;
 }
+
 static void rni_project(rn_real *x, size_t n, double radius) {
     const double norm = radius > 0 ? rni_norm(x, n) : 0;
     size_t i;
     if (!(norm > radius)) return;
     for (i = 0; i < n; i++) x[i] = (rn_real)((double)x[i] * (radius / norm));
 }
+
 static size_t rni_count_bad(const rn_real *const *rows, size_t n, size_t dim) {
     size_t i, bad = 0;
     for (i = 0; i < n; i++) bad += !rows[i] || !rni_all_finite(rows[i], dim);
     return bad;
 }
+
 static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows, rn_progress *p) {
     agg_report report;
     agg_status r;
@@ -2546,9 +2898,11 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
     memset(s->weight, 0, s->desc.n * sizeof(double));
     memset(s->suspicion, 0, s->desc.n * sizeof(double));
     r = agg_aggregate(&s->desc.agg, rows, s->new_d, s->scratch, s->scratch_size, &report);
-    p->dropped = r == AGG_OK || r == AGG_INEXACT ? report.dropped : rni_count_bad(rows, s->desc.n, s->desc.dim);
+    p->dropped = r == AGG_OK || r == AGG_INEXACT ? report.dropped
+                                                 : rni_count_bad(rows, s->desc.n, s->desc.dim);
     return r;
 }
+
 static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p) {
     rni_unit unit;
     p->round = s->t;
@@ -2567,11 +2921,13 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     rni_project(s->next, s->desc.dim, s->desc.radius);
     if (!rni_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
     if (rni_is_adam(s->desc.update)) rni_adam_move(s, unit);
-    memcpy(s->d, s->new_d, s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
+    memcpy(s->d, s->new_d,
+           s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
     memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
     RNI_UP(s->t, size_t);
     return RN_OK;
 }
+
 RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
     rn_progress p;
     if (!s || !rows) return RN_ERR_ARG;
@@ -2580,28 +2936,32 @@ RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_p
     if (progress) *progress = p;
     return p.status;
 }
-RN_API void rn_server_skip_round(rn_server *s) { if (s) RNI_UP(s->t, size_t); }
 
-/* ---- 10. trainer */
+RN_API void rn_server_skip_round(rn_server *s) {
+    if (s) RNI_UP(s->t, size_t);
+}
+
+/* ---- 10 trainer ------------------------------------------------------------------------------ */
 struct rn_trainer {
-    rn_trainer_desc  desc;
-    rn_server       *server;
-    rn_agent       **agents;
-    rn_attack          *attacks;      /* one per agent */
-    rn_status       *status;    /* of each agent's round; RN_MORE while it plays */
-    size_t          *share, *used;
-    const rn_real  **rows, **honest;
-    rn_real         *sent;      /* agents rows: what adversaries send */
-    rn_random        random;    /* for attacks */
-    rn_progress      progress;
-    size_t           rounds;
-    int              busy;
-    void            *scratch;   /* evaluation */
-    size_t           scratch_size;
-    void            *block;     /* of malloc */
+    rn_trainer_desc desc;
+    rn_server *server;
+    rn_agent **agents;
+    rn_attack *attacks; /* one per agent */
+    rn_status *status;  /* of each agent's round; RN_MORE while it plays */
+    size_t *share, *used;
+    const rn_real **rows, **honest;
+    rn_real *sent;    /* agents rows: what adversaries send */
+    rn_random random; /* for attacks */
+    rn_progress progress;
+    size_t rounds;
+    int busy;
+    void *scratch; /* evaluation */
+    size_t scratch_size;
+    void *block; /* of malloc */
 };
 
-RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs, rn_policy policy) {
+RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
+                                            rn_policy policy) {
     rn_trainer_desc d;
     memset(&d, 0, sizeof d);
     d.agents = agents;
@@ -2616,6 +2976,7 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     d.server.gamma = rn_schedule_linear(0.08, 0, 200);
     return d;
 }
+
 static rn_attack rni_attack_of(const rn_trainer_desc *d, size_t i) {
     rn_attack none;
     memset(&none, 0, sizeof none);
@@ -2623,10 +2984,12 @@ static rn_attack rni_attack_of(const rn_trainer_desc *d, size_t i) {
     if (d->attacks) return d->attacks[i];
     return i + d->adversaries >= d->agents ? d->attack : none;
 }
+
 static int rni_attack_ok(const rn_attack *l) {
-    return (unsigned)l->kind <= RN_ATTACK_NONE && (l->kind != RN_ATTACK_VECTOR ||
-                                                (unsigned)l->vector.kind < AGG_ATTACK_COUNT);
+    return (unsigned)l->kind <= RN_ATTACK_NONE &&
+           (l->kind != RN_ATTACK_VECTOR || (unsigned)l->vector.kind < AGG_ATTACK_COUNT);
 }
+
 static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) {
     const rn_attack attack = rni_attack_of(d, i);
     rn_agent_desc a;
@@ -2641,6 +3004,7 @@ static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) 
     a.flip_reward = attack.kind == RN_ATTACK_REWARD_FLIP;
     return a;
 }
+
 static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
     rn_server_desc s = d->server;
     s.n = d->agents;
@@ -2648,8 +3012,11 @@ static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
     s.seed = d->seed;
     return s;
 }
-/* hands out blocks for the parts; make: the parts are made in them. make_env is asked once for each agent and pass. */
-static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_trainer *g, int make) {
+
+/* hands out blocks for the parts; make: the parts are made in them. make_env is asked once for each
+   agent and pass. */
+static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_trainer *g,
+                                   int make) {
     const rn_server_desc sd = rni_trainer_server_desc(d);
     const size_t server_size = rn_server_size(&sd);
     rn_status s = RN_OK;
@@ -2679,6 +3046,7 @@ static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_tr
     }
     return s == RN_OK && a->bad ? RN_ERR_SIZE : s;
 }
+
 static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_trainer **out) {
     rn_trainer local, *g;
     rn_status s;
@@ -2693,23 +3061,28 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
     memset(g, 0, sizeof *g);
     g->desc = *d;
     g->agents = (rn_agent **)rni_take(a, d->agents, sizeof *g->agents);
-    g->attacks   = (rn_attack *)rni_take(a, d->agents, sizeof *g->attacks);
+    g->attacks = (rn_attack *)rni_take(a, d->agents, sizeof *g->attacks);
     g->status = (rn_status *)rni_take(a, d->agents, sizeof *g->status);
-    g->share  = (size_t *)rni_take(a, d->agents, sizeof *g->share);
-    g->used   = (size_t *)rni_take(a, d->agents, sizeof *g->used);
-    g->rows   = (const rn_real **)rni_take(a, d->agents, sizeof *g->rows);
+    g->share = (size_t *)rni_take(a, d->agents, sizeof *g->share);
+    g->used = (size_t *)rni_take(a, d->agents, sizeof *g->used);
+    g->rows = (const rn_real **)rni_take(a, d->agents, sizeof *g->rows);
     g->honest = (const rn_real **)rni_take(a, d->agents, sizeof *g->honest);
-    g->sent   = rni_take_real(a, d->agents * d->policy.dim);
+    g->sent = rni_take_real(a, d->agents * d->policy.dim);
     s = rni_trainer_parts(d, a, g, make);
-    *out = g == &local || a->used > a->size ? NULL : g; /* counting, or callbacks that gave other sizes before */
+    *out = g == &local || a->used > a->size
+               ? NULL
+               : g; /* counting, or callbacks that gave other sizes before */
     return s;
 }
+
 RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_trainer *none;
     return d && rni_trainer_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
 }
-RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory, size_t size) {
+
+RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
+                                 size_t size) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_trainer *g = NULL;
     rn_status s;
@@ -2735,7 +3108,7 @@ RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d,
     *trainer = g;
     return RN_OK;
 }
-#ifndef RN_NO_STDLIB
+  #ifndef RN_NO_STDLIB
 RN_API rn_status rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_trainer *none;
@@ -2747,12 +3120,17 @@ RN_API rn_status rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *
     block = malloc(rni_arena_size(&a));
     if (!block) return RN_ERR_MEMORY;
     s = rn_trainer_init(trainer, d, block, rni_arena_size(&a));
-    if (s == RN_OK) (*trainer)->block = block;
-    else            free(block);
+    if (s == RN_OK)
+        (*trainer)->block = block;
+    else
+        free(block);
     return s;
 }
-RN_API void rn_trainer_destroy(rn_trainer *t) { if (t && t->block) free(t->block); }
-#endif
+
+RN_API void rn_trainer_destroy(rn_trainer *t) {
+    if (t && t->block) free(t->block);
+}
+  #endif
 
 static void rni_trainer_begin(rn_trainer *t) {
     const double eta = rn_server_eta(t->server);
@@ -2765,17 +3143,22 @@ static void rni_trainer_begin(rn_trainer *t) {
     }
     t->busy = 1;
 }
+
 static void rni_trainer_job(void *arg, size_t i) {
     rn_trainer *t = (rn_trainer *)arg;
     t->used[i] = 0;
-    if (t->status[i] == RN_MORE && t->share[i]) t->status[i] = rn_agent_tick(t->agents[i], t->share[i], &t->used[i]);
+    if (t->status[i] == RN_MORE && t->share[i])
+        t->status[i] = rn_agent_tick(t->agents[i], t->share[i], &t->used[i]);
 }
+
 static size_t rni_trainer_playing(const rn_trainer *t) {
     size_t i, n = 0;
     for (i = 0; i < t->desc.agents; i++) n += t->status[i] == RN_MORE;
     return n;
 }
-/* the budget in equal parts to all who still play; agents do not depend on each other, so the parts change no result */
+
+/* the budget in equal parts to all who still play; agents do not depend on each other, so the parts
+   change no result */
 static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
     const size_t n = t->desc.agents, playing = rni_trainer_playing(t);
     size_t i, extra = budget % playing, used = 0;
@@ -2785,11 +3168,14 @@ static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
         t->share[i] = budget / playing + (extra ? 1 : 0);
         if (extra) extra--;
     }
-    if (t->desc.jobs.run) t->desc.jobs.run(t->desc.jobs.self, n, rni_trainer_job, t);
-    else for (i = 0; i < n; i++) rni_trainer_job(t, i);
+    if (t->desc.jobs.run)
+        t->desc.jobs.run(t->desc.jobs.self, n, rni_trainer_job, t);
+    else
+        for (i = 0; i < n; i++) rni_trainer_job(t, i);
     for (i = 0; i < n; i++) used += t->used[i];
     return used;
 }
+
 /* the rows that go to the server; adversaries look at the honest rows first */
 static void rni_trainer_rows(rn_trainer *t) {
     const size_t n = t->desc.agents, dim = t->desc.policy.dim;
@@ -2810,6 +3196,7 @@ static void rni_trainer_rows(rn_trainer *t) {
         t->rows[i] = agg_attack(&a, t->honest, honest, dim, t->rows[i], to) == AGG_OK ? to : NULL;
     }
 }
+
 static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
     size_t i, honest = 0;
     for (i = 0; i < t->desc.agents; i++) {
@@ -2825,6 +3212,7 @@ static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
     p->mean_return /= (double)honest;
     p->mean_length /= (double)honest;
 }
+
 static rn_status rni_trainer_end(rn_trainer *t) {
     rn_status s;
     rni_trainer_rows(t);
@@ -2836,6 +3224,7 @@ static rn_status rni_trainer_end(rn_trainer *t) {
     if (t->desc.progress) t->desc.progress(t->desc.progress_self, &t->progress);
     return s;
 }
+
 RN_API rn_status rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used) {
     size_t count = 0;
     if (used) *used = 0;
@@ -2845,15 +3234,29 @@ RN_API rn_status rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used) {
     if (used) *used = count;
     return rni_trainer_playing(t) ? RN_MORE : rni_trainer_end(t);
 }
-RN_API rn_status rn_trainer_run_round(rn_trainer *t) { return rn_trainer_tick(t, (size_t)-1, NULL); }
+
+RN_API rn_status rn_trainer_run_round(rn_trainer *t) {
+    return rn_trainer_tick(t, (size_t)-1, NULL);
+}
+
 RN_API const rn_real *rn_trainer_theta(const rn_trainer *t) { return t ? t->server->theta : NULL; }
+
 RN_API size_t rn_trainer_rounds_done(const rn_trainer *t) { return t ? t->rounds : 0; }
-RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t) { return t ? &t->progress : NULL; }
+
+RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t) {
+    return t ? &t->progress : NULL;
+}
+
 RN_API rn_server *rn_trainer_server(rn_trainer *t) { return t ? t->server : NULL; }
-RN_API rn_agent *rn_trainer_agent(rn_trainer *t, size_t i) { return t && i < t->desc.agents ? t->agents[i] : NULL; }
+
+RN_API rn_agent *rn_trainer_agent(rn_trainer *t, size_t i) {
+    return t && i < t->desc.agents ? t->agents[i] : NULL;
+}
+
 RN_API rn_status rn_trainer_agent_status(const rn_trainer *t, size_t i) {
     return t && i < t->desc.agents ? t->status[i] : RN_ERR_ARG;
 }
+
 RN_API rn_status rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack) {
     rn_attack l;
     if (!t || i >= t->desc.agents) return RN_ERR_ARG;
@@ -2868,8 +3271,9 @@ RN_API rn_status rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack 
     return RN_OK;
 }
 
-/* ---- 11. saving. One walk over an object's fields serves four purposes; so nothing can be written and not read. */
+/* ---- 11 saving. One walk over an object's fields serves four purposes; so nothing can be written and not read. */
 enum { RNI_COUNT, RNI_WRITE, RNI_CHECK, RNI_READ };
+
 typedef struct rni_io {
     int mode, bad;
     unsigned char *to;
@@ -2881,7 +3285,9 @@ static int rni_io_room(rni_io *io, size_t n) {
     if (io->bad || (io->mode != RNI_COUNT && n > io->size - io->at)) io->bad = 1;
     return !io->bad;
 }
-static uint64_t rni_io_u64(rni_io *io, uint64_t x, uint64_t low, uint64_t high) { /* gives what is in the stream */
+
+/* gives what is in the stream */
+static uint64_t rni_io_u64(rni_io *io, uint64_t x, uint64_t low, uint64_t high) {
     uint64_t y = 0;
     size_t i;
     if (!rni_io_room(io, 8)) return low;
@@ -2895,40 +3301,50 @@ static uint64_t rni_io_u64(rni_io *io, uint64_t x, uint64_t low, uint64_t high) 
     io->at += 8;
     return io->bad ? low : x;
 }
+
 static size_t rni_io_size(rni_io *io, size_t *x, size_t low, size_t high) {
     const size_t y = (size_t)rni_io_u64(io, *x, low, high);
     if (io->mode == RNI_READ) *x = y;
     return y;
 }
+
 static int rni_io_flag(rni_io *io, int *x) {
     const int y = (int)rni_io_u64(io, (uint64_t)*x, 0, 1);
     if (io->mode == RNI_READ) *x = y;
     return y;
 }
+
 static void rni_io_count(rni_io *io, uint64_t *x) {
     const uint64_t y = rni_io_u64(io, *x, 0, RNI_MOST(uint64_t));
     if (io->mode == RNI_READ) *x = y;
 }
-static double rni_io_number(rni_io *io, double *x) { /* finite numbers only; gives what is in the stream */
-    const double y = rni_float(rni_io_u64(io, io->mode == RNI_COUNT ? 0 : rni_bits(*x), 0, (uint64_t)-1));
+
+/* finite numbers only; gives what is in the stream */
+static double rni_io_number(rni_io *io, double *x) {
+    const double y =
+        rni_float(rni_io_u64(io, io->mode == RNI_COUNT ? 0 : rni_bits(*x), 0, (uint64_t)-1));
     if (io->mode >= RNI_CHECK && !rni_finite(y)) io->bad = 1;
     if (io->mode == RNI_READ) *x = y;
     return y;
 }
+
 static void rni_io_f64(rni_io *io, double *x, size_t n) {
     size_t i;
     for (i = 0; i < n && !io->bad; i++) (void)rni_io_number(io, &x[i]);
 }
-static void rni_io_share(rni_io *io, double *x) { /* 0 .. 1 */
+
+/* 0 .. 1 */
+static void rni_io_share(rni_io *io, double *x) {
     const double y = rni_io_number(io, x);
     if (io->mode >= RNI_CHECK && !(y >= 0 && y <= 1)) io->bad = 1;
 }
-#ifdef AGG_DOUBLE
+  #ifdef AGG_DOUBLE
 typedef uint64_t rni_word;
-#else
+  #else
 typedef uint32_t rni_word;
-#endif
-static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) { /* 4 or 8 bytes each; finite, at least low */
+  #endif
+/* 4 or 8 bytes each; finite, at least low */
+static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) {
     size_t i, b;
     if (!rni_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
         io->bad = 1;
@@ -2943,14 +3359,17 @@ static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) { /* 4 or
             for (b = 0; b < sizeof *x; b++) io->to[at + b] = (unsigned char)(bits >> (8 * b));
             continue;
         }
-        for (b = 0, bits = 0; b < sizeof *x; b++) bits |= (rni_word)((rni_word)io->from[at + b] << (8 * b));
+        for (b = 0, bits = 0; b < sizeof *x; b++)
+            bits |= (rni_word)((rni_word)io->from[at + b] << (8 * b));
         memcpy(&y, &bits, sizeof y);
         if (!(y - y == 0 && (double)y >= low)) io->bad = 1;
         if (io->mode == RNI_READ) x[i] = y;
     }
     io->at += n * sizeof *x;
 }
+
 static void rni_io_real(rni_io *io, rn_real *x, size_t n) { rni_io_reals(io, x, n, -RNI_REAL_MAX); }
+
 static void rni_io_random(rni_io *io, rn_random *r) {
     uint64_t any = 0;
     size_t i;
@@ -2961,6 +3380,7 @@ static void rni_io_random(rni_io *io, rn_random *r) {
     }
     if (io->mode >= RNI_CHECK && !any) io->bad = 1; /* the one state the generator cannot leave */
 }
+
 static uint32_t rni_crc32(const unsigned char *p, size_t n) {
     uint32_t crc = 0xffffffffu;
     int b;
@@ -2970,33 +3390,40 @@ static uint32_t rni_crc32(const unsigned char *p, size_t n) {
     }
     return ~crc;
 }
-static uint64_t rni_hash(uint64_t h, uint64_t x) { /* FNV-1a by 8 bytes */
+
+/* FNV-1a by 8 bytes */
+static uint64_t rni_hash(uint64_t h, uint64_t x) {
     int i;
     for (i = 0; i < 8; i++) h = (h ^ ((x >> (8 * i)) & 255u)) * 0x100000001b3u;
     return h;
 }
-static uint64_t rni_agent_print(const rn_agent *a) { /* sizes and options a saved state depends on */
+
+/* sizes and options a saved state depends on */
+static uint64_t rni_agent_print(const rn_agent *a) {
     const rn_method *m = &a->method;
     uint64_t h = rni_hash(0xcbf29ce484222325u, a->policy.dim);
     h = rni_hash(rni_hash(h, a->policy.obs_dim), a->policy.act_dim);
     h = rni_hash(rni_hash(h, a->policy.actions), m->horizon);
     h = rni_hash(rni_hash(h, m->batch), rni_bits(m->discount));
     h = rni_hash(rni_hash(h, (uint64_t)m->estimator), (uint64_t)m->baseline);
-    h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0), (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0)
-                 + (m->no_memory ? 4 : 0));
+    h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0),
+                 (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0) + (m->no_memory ? 4 : 0));
     h = rni_hash(rni_hash(h, rni_bits(m->clip)), rni_bits(m->forget));
     return rni_hash(rni_hash(h, rni_bits(m->ridge)), a->env.state_size);
 }
+
 static uint64_t rni_server_print(const rn_server *s) {
     uint64_t h = rni_hash(rni_hash(0xcbf29ce484222325u, s->desc.n), s->desc.dim);
     return rni_hash(rni_hash(h, (uint64_t)s->desc.update), rni_bits(s->desc.radius));
 }
+
 static uint64_t rni_trainer_print(const rn_trainer *t) {
     uint64_t h = rni_server_print(t->server);
     size_t i;
     for (i = 0; i < t->desc.agents; i++) h = rni_hash(h, rni_agent_print(t->agents[i]));
     return h;
 }
+
 static void rni_io_base(rni_io *io, rni_base *b, size_t horizon) {
     if (b->mean) {
         rni_io_f64(io, b->mean, horizon);
@@ -3007,13 +3434,16 @@ static void rni_io_base(rni_io *io, rni_base *b, size_t horizon) {
     rni_io_f64(io, b->b, b->n);
     rni_io_f64(io, b->coef, b->n);
 }
+
 static void rni_io_env(rni_io *io, rn_agent *a) {
     if (!rni_io_room(io, a->env.state_size)) return;
     if (io->mode == RNI_WRITE) a->env.save(a->env.self, io->to + io->at);
     if (io->mode == RNI_CHECK) a->env_bytes = io->from + io->at;
     io->at += a->env.state_size;
 }
-static int rni_io_agent(rni_io *io, rn_agent *a) { /* gives whether it is in the middle of a round */
+
+/* gives whether it is in the middle of a round */
+static int rni_io_agent(rni_io *io, rn_agent *a) {
     const size_t dim = a->policy.dim, m = a->method.batch;
     size_t t, trajectories;
     int playing;
@@ -3049,15 +3479,21 @@ static int rni_io_agent(rni_io *io, rn_agent *a) { /* gives whether it is in the
     rni_io_env(io, a);
     return 1;
 }
-static void rni_agent_wake(rn_agent *a) { /* what is not saved because it follows from the rest */
+
+/* what is not saved because it follows from the rest */
+static void rni_agent_wake(rn_agent *a) {
     if (!a->has_d && a->busy) {
         memset(a->d, 0, a->policy.dim * sizeof *a->d);
         memcpy(a->before, a->theta, a->policy.dim * sizeof *a->theta);
     }
-    if (!a->busy) a->playing = 0;
-    else (void)rni_agent_move(a);
-    if (a->playing && a->policy.prepare) a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
+    if (!a->busy)
+        a->playing = 0;
+    else
+        (void)rni_agent_move(a);
+    if (a->playing && a->policy.prepare)
+        a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
 }
+
 static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_random(io, &s->random);
     (void)rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
@@ -3069,6 +3505,7 @@ static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_real(io, s->m, s->desc.dim);
     rni_io_reals(io, s->v, s->desc.dim, 0);
 }
+
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i;
     int busy;
@@ -3077,31 +3514,46 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     busy = rni_io_flag(io, &t->busy);
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {
-        const rn_status s = (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
+        const rn_status s =
+            (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
         if (io->mode == RNI_READ) t->status[i] = s;
-        if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE)) io->bad = 1; /* else nobody would end its round */
+        if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE))
+            io->bad = 1; /* else nobody would end its round */
     }
 }
 
-/* the envelope: magic, version, size of a number, kind, fingerprint, the fields, CRC-32 of all that */
+/* the envelope: magic, version, size of a number, kind, fingerprint, the fields, CRC-32 of all that
+   */
 enum { RNI_KIND_AGENT = 1, RNI_KIND_SERVER, RNI_KIND_TRAINER };
-typedef struct rni_object { int kind; rn_agent *agent; rn_server *server; rn_trainer *trainer; } rni_object;
-#define RNI_MAGIC ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
+
+typedef struct rni_object {
+    int kind;
+    rn_agent *agent;
+    rn_server *server;
+    rn_trainer *trainer;
+} rni_object;
+
+  #define RNI_MAGIC ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
 
 static uint64_t rni_object_print(const rni_object *o) {
-    if (o->kind == RNI_KIND_AGENT)  return rni_agent_print(o->agent);
+    if (o->kind == RNI_KIND_AGENT) return rni_agent_print(o->agent);
     if (o->kind == RNI_KIND_SERVER) return rni_server_print(o->server);
     return rni_trainer_print(o->trainer);
 }
+
 static void rni_io_object(rni_io *io, const rni_object *o) {
     (void)rni_io_u64(io, RNI_MAGIC, RNI_MAGIC, RNI_MAGIC);
     (void)rni_io_u64(io, sizeof(rn_real), sizeof(rn_real), sizeof(rn_real));
     (void)rni_io_u64(io, (uint64_t)o->kind, (uint64_t)o->kind, (uint64_t)o->kind);
     (void)rni_io_u64(io, rni_object_print(o), 0, (uint64_t)-1);
-    if (o->kind == RNI_KIND_AGENT)       (void)rni_io_agent(io, o->agent);
-    else if (o->kind == RNI_KIND_SERVER) rni_io_server(io, o->server);
-    else                                 rni_io_trainer(io, o->trainer);
+    if (o->kind == RNI_KIND_AGENT)
+        (void)rni_io_agent(io, o->agent);
+    else if (o->kind == RNI_KIND_SERVER)
+        rni_io_server(io, o->server);
+    else
+        rni_io_trainer(io, o->trainer);
 }
+
 static size_t rni_save_size(const rni_object *o) {
     rni_io io;
     memset(&io, 0, sizeof io);
@@ -3109,6 +3561,7 @@ static size_t rni_save_size(const rni_object *o) {
     rni_io_object(&io, o);
     return io.bad ? 0 : io.at + 8;
 }
+
 static rn_status rni_save(const rni_object *o, void *bytes, size_t size) {
     const size_t need = rni_save_size(o);
     rni_io io;
@@ -3122,6 +3575,7 @@ static rn_status rni_save(const rni_object *o, void *bytes, size_t size) {
     (void)rni_io_u64(&io, rni_crc32(io.to, io.at), 0, 0);
     return RN_OK;
 }
+
 static rn_status rni_load_check(const rni_object *o, const unsigned char *bytes, size_t size) {
     rni_io io;
     uint64_t print;
@@ -3146,13 +3600,19 @@ static rn_status rni_load_check(const rni_object *o, const unsigned char *bytes,
     rni_io_object(&io, o);
     return io.bad || io.at != size - 8 ? RN_ERR_CORRUPT : RN_OK;
 }
+
 static size_t rni_object_agents(const rni_object *o) {
-    return o->kind == RNI_KIND_AGENT ? 1 : o->kind == RNI_KIND_TRAINER ? o->trainer->desc.agents : 0;
+    return o->kind == RNI_KIND_AGENT     ? 1
+           : o->kind == RNI_KIND_TRAINER ? o->trainer->desc.agents
+                                         : 0;
 }
+
 static rn_agent *rni_object_agent(const rni_object *o, size_t i) {
     return o->kind == RNI_KIND_AGENT ? o->agent : o->trainer->agents[i];
 }
-static rn_status rni_load_envs(const rni_object *o) { /* the only part that others may refuse; then all are put back */
+
+/* the only part that others may refuse; then all are put back */
+static rn_status rni_load_envs(const rni_object *o) {
     const size_t n = rni_object_agents(o);
     size_t i;
     for (i = 0; i < n; i++) {
@@ -3168,6 +3628,7 @@ static rn_status rni_load_envs(const rni_object *o) { /* the only part that othe
     }
     return RN_OK;
 }
+
 static rn_status rni_load(const rni_object *o, const void *bytes, size_t size) {
     rn_status s;
     rni_io io;
@@ -3175,7 +3636,8 @@ static rn_status rni_load(const rni_object *o, const void *bytes, size_t size) {
     if (!bytes) return RN_ERR_ARG;
     s = rni_load_check(o, (const unsigned char *)bytes, size);
     for (i = 0; s == RN_OK && i < rni_object_agents(o); i++)
-        if (rni_object_agent(o, i)->env_bytes && !rni_object_agent(o, i)->env.state_size) s = RN_ERR_NO_SAVE;
+        if (rni_object_agent(o, i)->env_bytes && !rni_object_agent(o, i)->env.state_size)
+            s = RN_ERR_NO_SAVE;
     if (s == RN_OK) s = rni_load_envs(o);
     if (s != RN_OK) return s;
     memset(&io, 0, sizeof io);
@@ -3186,20 +3648,24 @@ static rn_status rni_load(const rni_object *o, const void *bytes, size_t size) {
     for (i = 0; i < rni_object_agents(o); i++) rni_agent_wake(rni_object_agent(o, i));
     return RN_OK;
 }
+
 static rn_status rni_agent_savable(const rn_agent *a) {
     return a->busy && a->playing && !a->env.state_size ? RN_ERR_NO_SAVE : RN_OK;
 }
-/* saving does not change the object; the walk takes a pointer that could, so it gets a copy of the struct */
+
+/* saving does not change the object; the walk takes a pointer that could, so it gets a copy of the
+   struct */
 RN_API size_t rn_agent_save_size(const rn_agent *a) {
-    rni_object o = { RNI_KIND_AGENT, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_AGENT, NULL, NULL, NULL};
     rn_agent copy;
     if (!a) return 0;
     copy = *a;
     o.agent = &copy;
     return rni_save_size(&o);
 }
+
 RN_API rn_status rn_agent_save(const rn_agent *a, void *bytes, size_t size) {
-    rni_object o = { RNI_KIND_AGENT, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_AGENT, NULL, NULL, NULL};
     rn_agent copy;
     if (!a) return RN_ERR_ARG;
     if (rni_agent_savable(a) != RN_OK) return rni_agent_savable(a);
@@ -3207,42 +3673,48 @@ RN_API rn_status rn_agent_save(const rn_agent *a, void *bytes, size_t size) {
     o.agent = &copy;
     return rni_save(&o, bytes, size);
 }
+
 RN_API rn_status rn_agent_load(rn_agent *a, const void *bytes, size_t size) {
-    rni_object o = { RNI_KIND_AGENT, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_AGENT, NULL, NULL, NULL};
     o.agent = a;
     return a ? rni_load(&o, bytes, size) : RN_ERR_ARG;
 }
+
 RN_API size_t rn_server_save_size(const rn_server *s) {
-    rni_object o = { RNI_KIND_SERVER, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_SERVER, NULL, NULL, NULL};
     rn_server copy;
     if (!s) return 0;
     copy = *s;
     o.server = &copy;
     return rni_save_size(&o);
 }
+
 RN_API rn_status rn_server_save(const rn_server *s, void *bytes, size_t size) {
-    rni_object o = { RNI_KIND_SERVER, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_SERVER, NULL, NULL, NULL};
     rn_server copy;
     if (!s) return RN_ERR_ARG;
     copy = *s;
     o.server = &copy;
     return rni_save(&o, bytes, size);
 }
+
 RN_API rn_status rn_server_load(rn_server *s, const void *bytes, size_t size) {
-    rni_object o = { RNI_KIND_SERVER, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_SERVER, NULL, NULL, NULL};
     o.server = s;
     return s ? rni_load(&o, bytes, size) : RN_ERR_ARG;
 }
+
 RN_API size_t rn_trainer_save_size(const rn_trainer *t) {
-    rni_object o = { RNI_KIND_TRAINER, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_TRAINER, NULL, NULL, NULL};
     rn_trainer copy;
     if (!t) return 0;
     copy = *t;
     o.trainer = &copy;
     return rni_save_size(&o);
 }
+
 RN_API rn_status rn_trainer_save(const rn_trainer *t, void *bytes, size_t size) {
-    rni_object o = { RNI_KIND_TRAINER, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_TRAINER, NULL, NULL, NULL};
     rn_trainer copy;
     size_t i;
     if (!t) return RN_ERR_ARG;
@@ -3252,20 +3724,23 @@ RN_API rn_status rn_trainer_save(const rn_trainer *t, void *bytes, size_t size) 
     o.trainer = &copy;
     return rni_save(&o, bytes, size);
 }
+
 RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) {
-    rni_object o = { RNI_KIND_TRAINER, NULL, NULL, NULL };
+    rni_object o = {RNI_KIND_TRAINER, NULL, NULL, NULL};
     o.trainer = t;
     return t ? rni_load(&o, bytes, size) : RN_ERR_ARG;
 }
 
-/* ---- 12. evaluation */
-static void *rni_evaluate_layout(rni_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) { /* gives work */
+/* ---- 12 evaluation --------------------------------------------------------------------------- */
+/* gives work */
+static void *rni_evaluate_layout(rni_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) {
     const size_t bytes = p->work_size ? p->work_size(p->self, 0) : 0;
     if (p->work_size && !bytes) a->bad = 1;
     *obs = rni_take_real(a, 2 * p->obs_dim);
     *act = rni_take_real(a, p->act_dim);
     return rni_take(a, 1, bytes);
 }
+
 RN_API size_t rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p) {
     rni_arena a = rni_arena_make(NULL, 0);
     rn_real *obs, *act;
@@ -3273,9 +3748,11 @@ RN_API size_t rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p) {
     (void)rni_evaluate_layout(&a, p, &obs, &act);
     return rni_arena_size(&a);
 }
-static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p, const rn_real *theta, const agg_rng *rng,
-                                      int sampled, size_t horizon, rn_real *obs, rn_real *act, void *work, double *sum,
-                                      size_t *length) {
+
+static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p,
+                                         const rn_real *theta, const agg_rng *rng, int sampled,
+                                         size_t horizon, rn_real *obs, rn_real *act, void *work,
+                                         double *sum, size_t *length) {
     rn_status s = rni_world_reset(env, rng, obs);
     size_t t = 0;
     int running = 1;
@@ -3283,17 +3760,19 @@ static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p, 
     while (s == RN_OK && running && t < horizon) {
         double reward = 0;
         rn_real *now = obs + (t % 2 ? p->obs_dim : 0), *next = obs + (t % 2 ? 0 : p->obs_dim);
-        s = rni_world_step(env, p, theta, rng, sampled ? rng : NULL, 0, now, act, next, &reward, &running, work);
+        s = rni_world_step(env, p, theta, rng, sampled ? rng : NULL, 0, now, act, next, &reward,
+                           &running, work);
         *sum += reward;
         t++;
     }
     *length = t;
     return s;
 }
-RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
-                             void *scratch,
-                             size_t size, rn_evaluation *out) {
-    const size_t trajectories = d && d->trajectories ? d->trajectories : 10, horizon = d && d->horizon ? d->horizon : 1000;
+
+RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p,
+                             const rn_real *theta, void *scratch, size_t size, rn_evaluation *out) {
+    const size_t trajectories = d && d->trajectories ? d->trajectories : 10,
+                 horizon = d && d->horizon ? d->horizon : 1000;
     rni_arena a = rni_arena_make(scratch, size);
     rn_random random;
     agg_rng rng;
@@ -3315,7 +3794,8 @@ RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, con
     if (p->prepare) p->prepare(p->self, theta, work);
     for (i = 0; i < trajectories; i++) {
         double sum;
-        s = rni_evaluate_trajectory(env, p, theta, &rng, d->sampled, horizon, obs, act, work, &sum, &length);
+        s = rni_evaluate_trajectory(env, p, theta, &rng, d->sampled, horizon, obs, act, work, &sum,
+                                    &length);
         if (s != RN_OK) return s;
         e.mean += sum / (double)trajectories;
         e.length += (double)length / (double)trajectories;
@@ -3325,7 +3805,9 @@ RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, con
     *out = e;
     return RN_OK;
 }
-RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories, double *mean_return) {
+
+RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories,
+                                     double *mean_return) {
     rn_evaluation_desc d;
     rn_evaluation e;
     rn_status s;
@@ -3340,16 +3822,18 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t tr
     return s;
 }
 
-/* ---- 13. theory: the lemmas of the paper's appendix */
+/* ---- 13 theory: the lemmas of the paper's appendix ------------------------------------------- */
 static int rni_theory_ok(const rn_assumptions *p, double T) {
-    return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 && p->discount < 1 &&
-           p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 && p->sigmaH2 >= 0 && p->n > p->f &&
-           T >= 1 && rni_finite(T) && rni_finite(p->G1) && rni_finite(p->G2) && rni_finite(p->R) &&
-           rni_finite(p->muF) && rni_finite(p->lambda) && rni_finite(p->eps_bias) && rni_finite(p->gap) &&
-           rni_finite(p->sigma2) && rni_finite(p->sigmaH2);
+    return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 &&
+           p->discount < 1 && p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 &&
+           p->sigmaH2 >= 0 && p->n > p->f && T >= 1 && rni_finite(T) && rni_finite(p->G1) &&
+           rni_finite(p->G2) && rni_finite(p->R) && rni_finite(p->muF) && rni_finite(p->lambda) &&
+           rni_finite(p->eps_bias) && rni_finite(p->gap) && rni_finite(p->sigma2) &&
+           rni_finite(p->sigmaH2);
 }
+
 RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
-    rn_constants c = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
+    rn_constants c = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
     double rest, decay, step, s2, h2;
     if (!rni_theory_ok(p, T)) return c;
     rest = 1 - p->discount;
@@ -3364,24 +3848,31 @@ RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
     s2 = p->sigma2 > 0 ? p->sigma2 : c.G_g * c.G_g;
     h2 = p->sigmaH2 > 0 ? p->sigmaH2 : c.G_H * c.G_H;
     c.C1 = c.G_g + 6 * step * (c.L + c.G_H);
-    c.C2 = 2 * s2 + 12 * (2 * c.L * c.L + h2 + c.D_h * c.D_h * decay * decay) * 6 * step + 24 * c.D_g * c.D_g;
+    c.C2 = 2 * s2 + 12 * (2 * c.L * c.L + h2 + c.D_h * c.D_h * decay * decay) * 6 * step +
+           24 * c.D_g * c.D_g;
     c.C3 = 16 * step * c.D_g + 18 * step * step * c.L + 950 * c.C1 * step * p->lambda;
     return c;
 }
+
 /* the bound without its first term, which T does not change */
 static double rni_theory_gap(const rn_assumptions *p, double T) {
     const rn_constants c = rn_theory_constants(p, T);
     const double honest = (double)(p->n - p->f), endless = rni_float(RNI_INF);
     const double noise = rni_sqrt(c.C2 * (1 + rni_log(T)) / honest);
-    const double attacks = p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
+    const double attacks =
+        p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
     const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
                        32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + attacks);
     return sum == sum ? sum : endless; /* constants so large that they overflow bound nothing */
 }
+
 RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
-    return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T) : -1;
+    return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T)
+                               : -1;
 }
-RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) { /* two a round; doubling, then halving */
+
+/* two a round; doubling, then halving */
+RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
     double low = 1, high = 1;
     int i;
     if (!(eps > 0) || !rni_theory_ok(p, 1)) return -1;
@@ -3393,48 +3884,59 @@ RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) { /* t
     for (i = 0; i < 200 && high - low > 1; i++) {
         const double middle = low + (high - low) / 2;
         if (!(middle > low && middle < high)) break;
-        if (rni_theory_gap(p, middle) > eps) low = middle;
-        else high = middle;
+        if (rni_theory_gap(p, middle) > eps)
+            low = middle;
+        else
+            high = middle;
     }
-    high = high < 4503599627370496.0 ? (double)((uint64_t)high + ((double)(uint64_t)high < high)) : high;
+    high = high < 4503599627370496.0 ? (double)((uint64_t)high + ((double)(uint64_t)high < high))
+                                     : high;
     return 2 * high;
 }
 
-#if defined(__clang__)
-  #pragma STDC FP_CONTRACT DEFAULT
-#elif defined(__GNUC__) && !defined(__TINYC__)
-  #pragma GCC pop_options
-#endif
+  #if defined(__clang__)
+    #pragma STDC FP_CONTRACT DEFAULT
+  #elif defined(__GNUC__) && !defined(__TINYC__)
+    #pragma GCC pop_options
+  #endif
 #endif /* RESNHARPG_IMPLEMENTATION */
 
-/* CHANGELOG  the first number changes when your code may have to, the second when something is added or results get
-   other bits or saved states another form, the third when neither. Both headers have one version.
-   0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving, theory. As fast as
-                   16-byte vectors allow where there is no AVX2; a trainer of N agents is made in time N, not N^2.
+/* CHANGELOG  the first number changes when your code may have to, the second when something is
+   added or results get other bits or saved states another form, the third when neither. Both
+   headers have one version.
+   0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving,
+   theory. As fast as
+                   16-byte vectors allow where there is no AVX2; a trainer of N agents is made in
+                   time N, not N^2.
 
    LICENCE  choose one of the two
 
    A - MIT
    Copyright (c) 2026 the resnharpg authors
-   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
-   files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy,
-   modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
-   Software is furnished to do so, subject to the following conditions:
-   The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-   Software.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-   COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE,
-   ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+   associated documentation files (the "Software"), to deal in the Software without restriction,
+   including without limitation the rights to use, copy, modify, merge, publish, distribute,
+   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+   furnished to do so, subject to the following conditions:
+   The above copyright notice and this permission notice shall be included in all copies or
+   substantial portions of the Software.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+   OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
    B - PUBLIC DOMAIN (Unlicense)
-   This is free and unencumbered software released into the public domain. Anyone is free to copy, modify, publish, use,
-   compile, sell, or distribute this software, either in source code form or as a compiled binary, for any purpose, commercial
-   or non-commercial, and by any means. In jurisdictions that recognize copyright laws, the author or authors of this software
-   dedicate any and all copyright interest in the software to the public domain. We make this dedication for the benefit of the
-   public at large and to the detriment of our heirs and successors. We intend this dedication to be an overt act of
-   relinquishment in perpetuity of all present and future rights to this software under copyright law.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-   WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE
-   FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+   This is free and unencumbered software released into the public domain. Anyone is free to copy,
+   modify, publish, use, compile, sell, or distribute this software, either in source code form or
+   as a compiled binary, for any purpose, commercial or non-commercial, and by any means. In
+   jurisdictions that recognize copyright laws, the author or authors of this software dedicate any
+   and all copyright interest in the software to the public domain. We make this dedication for the
+   benefit of the public at large and to the detriment of our heirs and successors. We intend this
+   dedication to be an overt act of relinquishment in perpetuity of all present and future rights to
+   this software under copyright law.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+   LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
    CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */

@@ -1,21 +1,23 @@
 /* How fast are the rules? Ratios from one run, one thread, float:
-     1. every rule beside the plain mean of the same rows, which memory bounds, and beside textbook code
+     1. every rule beside the plain mean of the same rows, which memory bounds, and beside textbook
+     code
      2. the distance pass beside the arithmetic limit of this machine
      3. MDA's search beyond its distance pass, on easy rows and on rows placed to make it hard
      4. two jobs on two cores
-   Others use the machine too: contenders take turns, one thread is timed by its own clock, the least time counts.
-   BENCH_QUICK=1 shortens it. --ms prints only "rule n f dim milliseconds", for peers.py. */
+   Others use the machine too: contenders take turns, one thread is timed by its own clock, the
+   least time counts. BENCH_QUICK=1 shortens it. --ms prints only "rule n f dim milliseconds", for
+   peers.py. */
 #include "bench.h"
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 
 /* ---- rows and calls -------------------------------------------------------------------------------------------- */
 typedef struct table {
-    size_t        n, f, dim;
-    float        *data, *out;
+    size_t n, f, dim;
+    float *data, *out;
     const float **row;
-    void         *scratch;
-    size_t        scratch_size;
+    void *scratch;
+    size_t scratch_size;
 } table;
 
 static table table_make(size_t n, size_t f, size_t dim) {
@@ -34,14 +36,16 @@ static void table_free(table *t) {
     free(t->scratch);
 }
 
-/* Honest rows are standard normal; the f adversaries sit together at a distance where they are worth a look. */
+/* Honest rows are standard normal; the f adversaries sit together at a distance where they are
+   worth a look. */
 static void fill_agents(table *t, double shift, uint64_t seed) {
     for (size_t i = 0; i < t->n; i++)
         for (size_t k = 0; k < t->dim; k++)
             t->data[i * t->dim + k] = (float)(bench_gauss(&seed) + (i + t->f >= t->n ? shift : 0));
 }
 
-static double call(table *t, const agg_desc *d, agg_report *report, agg_status *status) { /* this thread's seconds */
+/* this thread's seconds */
+static double call(table *t, const agg_desc *d, agg_report *report, agg_status *status) {
     size_t need = agg_scratch_size(d);
     if (need > t->scratch_size) {
         free(t->scratch);
@@ -49,21 +53,25 @@ static double call(table *t, const agg_desc *d, agg_report *report, agg_status *
         memset(t->scratch, 1, need); /* the pages must be there before the clock runs */
         t->scratch_size = need;
     }
-    double     start = bench_cpu();
+    double start = bench_cpu();
     agg_status s = agg_aggregate(d, t->row, t->out, t->scratch, t->scratch_size, report);
-    double     stop = bench_cpu();
+    double stop = bench_cpu();
     if (status) *status = s;
     if (s > AGG_INEXACT) {
-        fprintf(stderr, "%s n=%d f=%d: %s\n", agg_rule_name(d->rule), (int)d->n, (int)d->f, agg_status_text(s));
+        fprintf(stderr, "%s n=%d f=%d: %s\n", agg_rule_name(d->rule), (int)d->n, (int)d->f,
+                agg_status_text(s));
         exit(1);
     }
     return stop - start;
 }
 
 /* ---- the yardstick: the plain mean ----------------------------------------------------------------------------- */
-/* Two good plain versions; which is faster depends on the machine. Fixed trip counts let every compiler use vectors. */
+/* Two good plain versions; which is faster depends on the machine. Fixed trip counts let every
+   compiler use vectors. */
 #define MEAN_BLOCK 2048
-static void mean_by_blocks(const table *t) { /* a block of sums stays in the first cache */
+
+/* a block of sums stays in the first cache */
+static void mean_by_blocks(const table *t) {
     float sum[MEAN_BLOCK], scale = 1 / (float)t->n;
     size_t k0 = 0;
     for (; k0 + MEAN_BLOCK <= t->dim; k0 += MEAN_BLOCK) {
@@ -81,7 +89,8 @@ static void mean_by_blocks(const table *t) { /* a block of sums stays in the fir
     }
 }
 
-static void mean_by_columns(const table *t) { /* a few sums stay in registers, all rows stream at once */
+/* a few sums stay in registers, all rows stream at once */
+static void mean_by_columns(const table *t) {
     float scale = 1 / (float)t->n;
     size_t k0 = 0;
     for (; k0 + 32 <= t->dim; k0 += 32) {
@@ -142,7 +151,7 @@ typedef struct by_gap {
 } by_gap;
 
 static void naive_meamed(table *t) {
-    float  v[256];
+    float v[256];
     by_gap g[256];
     for (size_t k = 0; k < t->dim; k++) {
         float s = 0, m = middle(v, sorted_column(t, k, v));
@@ -162,7 +171,8 @@ static float naive_distance2(const float *a, const float *b, size_t dim) {
 static float *naive_distances(const table *t) {
     float *d = (float *)bench_alloc(t->n * t->n, sizeof *d);
     for (size_t i = 0; i < t->n; i++)
-        for (size_t j = 0; j < t->n; j++) d[i * t->n + j] = naive_distance2(t->row[i], t->row[j], t->dim);
+        for (size_t j = 0; j < t->n; j++)
+            d[i * t->n + j] = naive_distance2(t->row[i], t->row[j], t->dim);
     return d;
 }
 
@@ -180,17 +190,19 @@ static void naive_krum(table *t) {
     free(d);
 }
 
-static void naive_mda(table *t) { /* every subset; n <= 25 or so */
-    float   *d = naive_distances(t), best = INFINITY;
+/* every subset; n <= 25 or so */
+static void naive_mda(table *t) {
+    float *d = naive_distances(t), best = INFINITY;
     uint32_t pick = 0;
     for (uint32_t set = 0; set < (uint32_t)1 << t->n; set++) {
-        float  diameter = 0;
+        float diameter = 0;
         size_t size = 0;
         for (size_t i = 0; i < t->n; i++) size += set >> i & 1;
         if (size != t->n - t->f) continue;
         for (size_t i = 0; i < t->n; i++)
             for (size_t j = 0; j < i; j++)
-                if ((set >> i & 1) && (set >> j & 1) && d[i * t->n + j] > diameter) diameter = d[i * t->n + j];
+                if ((set >> i & 1) && (set >> j & 1) && d[i * t->n + j] > diameter)
+                    diameter = d[i * t->n + j];
         if (diameter < best) best = diameter, pick = set;
     }
     for (size_t k = 0; k < t->dim; k++) {
@@ -202,7 +214,8 @@ static void naive_mda(table *t) { /* every subset; n <= 25 or so */
     free(d);
 }
 
-static void naive_gm(table *t) { /* Weiszfeld, 100 iterations from the mean */
+/* Weiszfeld, 100 iterations from the mean */
+static void naive_gm(table *t) {
     float *next = (float *)bench_alloc(t->dim, sizeof *next);
     mean_by_blocks(t);
     for (int it = 0; it < 100; it++) {
@@ -218,16 +231,18 @@ static void naive_gm(table *t) { /* Weiszfeld, 100 iterations from the mean */
     free(next);
 }
 
-/* ---- 1. rules -------------------------------------------------------------------------------------------------- */
+/* ---- 1 rules --------------------------------------------------------------------------------- */
 typedef struct contender {
-    agg_rule   rule;
-    agg_pre    pre;
-    double     native, baseline; /* at most this many times the mean: AVX2 build, any build; 0 = no target */
-    void     (*naive)(table *t);
-    double     agree;            /* largest |ours - naive| that counts as the same */
+    agg_rule rule;
+    agg_pre pre;
+    double native,
+        baseline; /* at most this many times the mean: AVX2 build, any build; 0 = no target */
+    void (*naive)(table *t);
+    double agree; /* largest |ours - naive| that counts as the same */
     bench_stat time;
 } contender;
 
+/* clang-format off */
 static const contender contenders[] = {
     {AGG_CWMED, AGG_PRE_NONE, 2.5, 6, naive_cwmed, 1e-5, {{0}, 0}},
     {AGG_CWTM, AGG_PRE_NONE, 2.5, 6, naive_cwtm, 1e-5, {{0}, 0}},
@@ -245,9 +260,14 @@ static const contender contenders[] = {
     {AGG_SMEA, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
     {AGG_MEAN, AGG_PRE_NNM, 0, 0, NULL, 0, {{0}, 0}},
 };
+
+/* clang-format on */
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };
 
-static const struct { size_t n, f, dim; } sizes[] = {{10, 3, 1000000}, {50, 15, 100000}, {100, 30, 100000}};
+static const struct {
+    size_t n, f, dim;
+} sizes[] = {{10, 3, 1000000}, {50, 15, 100000}, {100, 30, 100000}};
+
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static agg_desc describe(const table *t, const contender *c) {
@@ -259,15 +279,17 @@ static agg_desc describe(const table *t, const contender *c) {
 
 static int applies(const table *t, const contender *c) { return c->rule != AGG_SMEA || t->n <= 20; }
 
-/* All contenders take turns until the time is up; a slow one sits out rounds it has had its share of. */
+/* All contenders take turns until the time is up; a slow one sits out rounds it has had its share
+   of. */
 static bench_stat race(table *t, contender *c, double seconds) {
     bench_stat mean = {{0}, 0};
-    double     start = bench_now();
+    double start = bench_now();
     plain_mean(t);
     for (int round = 0; round < 60 && (round < 2 || bench_now() - start < seconds); round++) {
         for (int i = 0; i < CONTENDERS; i++) {
             agg_desc d = describe(t, &c[i]);
-            if (!applies(t, &c[i]) || (round > 1 && bench_min(&c[i].time) * round > seconds / 3)) continue;
+            if (!applies(t, &c[i]) || (round > 1 && bench_min(&c[i].time) * round > seconds / 3))
+                continue;
             bench_add(&mean, plain_mean(t));
             bench_add(&c[i].time, call(t, &d, NULL, NULL));
         }
@@ -275,14 +297,17 @@ static bench_stat race(table *t, contender *c, double seconds) {
     return mean;
 }
 
-static int naive_applies(const table *t, const contender *c) { return c->naive && (c->rule != AGG_MDA || t->n <= 12); }
+static int naive_applies(const table *t, const contender *c) {
+    return c->naive && (c->rule != AGG_MDA || t->n <= 12);
+}
 
-/* Textbook code on the same rows (a tenth of their columns if in a hurry): is it the same answer, and how slow? */
+/* Textbook code on the same rows (a tenth of their columns if in a hurry): is it the same answer,
+   and how slow? */
 static void print_naive(table *t, const contender *c) {
-    table      part = *t;
+    table part = *t;
     bench_stat ours = {{0}, 0};
-    float     *theirs = (float *)bench_alloc(t->dim, sizeof *theirs);
-    double     worst = 0, start, naive;
+    float *theirs = (float *)bench_alloc(t->dim, sizeof *theirs);
+    double worst = 0, start, naive;
     if (bench_quick()) part.dim /= 10;
     part.out = theirs;
     start = bench_cpu();
@@ -291,10 +316,12 @@ static void print_naive(table *t, const contender *c) {
     part.out = t->out;
     agg_desc d = describe(&part, c);
     for (int i = 0; i < 3; i++) bench_add(&ours, call(&part, &d, NULL, NULL));
-    for (size_t k = 0; k < part.dim; k++) worst = fmax(worst, fabs((double)(theirs[k] - t->out[k])));
+    for (size_t k = 0; k < part.dim; k++)
+        worst = fmax(worst, fabs((double)(theirs[k] - t->out[k])));
     t->scratch = part.scratch;
     t->scratch_size = part.scratch_size;
-    printf("  %8.1f x faster than textbook (%s)", naive / bench_min(&ours), worst <= c->agree ? "same" : "DIFFERENT");
+    printf("  %8.1f x faster than textbook (%s)", naive / bench_min(&ours),
+           worst <= c->agree ? "same" : "DIFFERENT");
     free(theirs);
 }
 
@@ -314,10 +341,12 @@ static void print_contender(table *t, const contender *c, double mean) {
     double target = c->baseline;
 #endif
     double s = bench_min(&c->time);
-    char   name[32];
+    char name[32];
     printf("  %-11s %9.3f ms %8.2f x mean", full_name(c, name), s * 1e3, s / mean);
-    if (target > 0 && t->n == 10) printf("  target %4.1f %-6s", target, s / mean <= target ? "holds" : "MISSED");
-    else printf("%20s", "");
+    if (target > 0 && t->n == 10)
+        printf("  target %4.1f %-6s", target, s / mean <= target ? "holds" : "MISSED");
+    else
+        printf("%20s", "");
     if (naive_applies(t, c)) print_naive(t, c);
     printf("\n");
 }
@@ -325,76 +354,92 @@ static void print_contender(table *t, const contender *c, double mean) {
 static void bench_rules(int ms_only) {
     for (int z = 0; z < (bench_quick() ? 2 : SIZES); z++) {
         contender c[CONTENDERS];
-        char      name[32];
-        table     t = table_make(sizes[z].n, sizes[z].f, sizes[z].dim);
+        char name[32];
+        table t = table_make(sizes[z].n, sizes[z].f, sizes[z].dim);
         memcpy(c, contenders, sizeof c);
         fprintf(stderr, "rules at n=%d d=%d ...\n", (int)t.n, (int)t.dim);
         fill_agents(&t, 0.5, 1);
         bench_stat mean = race(&t, c, bench_quick() ? 0.3 : 5);
-        double     m = bench_min(&mean), bytes = (double)(t.n * t.dim) * sizeof(float);
-        if (ms_only) print_ms("plain mean", &t, m);
-        else printf("\nn=%d f=%d d=%d: plain mean %.3f ms, %.1f GB/s\n", (int)t.n, (int)t.f, (int)t.dim, m * 1e3,
-                    bytes / m * 1e-9);
+        double m = bench_min(&mean), bytes = (double)(t.n * t.dim) * sizeof(float);
+        if (ms_only)
+            print_ms("plain mean", &t, m);
+        else
+            printf("\nn=%d f=%d d=%d: plain mean %.3f ms, %.1f GB/s\n", (int)t.n, (int)t.f,
+                   (int)t.dim, m * 1e3, bytes / m * 1e-9);
         for (int i = 0; i < CONTENDERS; i++) {
             if (!applies(&t, &c[i])) continue;
-            if (ms_only) print_ms(full_name(&c[i], name), &t, bench_min(&c[i].time));
-            else print_contender(&t, &c[i], m);
+            if (ms_only)
+                print_ms(full_name(&c[i], name), &t, bench_min(&c[i].time));
+            else
+                print_contender(&t, &c[i], m);
             fflush(stdout);
         }
         table_free(&t);
     }
 }
 
-/* ---- 2. the arithmetic limit ----------------------------------------------------------------------------------- */
+/* ---- 2 the arithmetic limit ------------------------------------------------------------------ */
 static void bench_distances(void) {
     const char *with;
-    table       t = table_make(50, 15, 100000);
-    bench_stat  krum = {{0}, 0};
-    agg_desc    d = agg_make_desc(AGG_KRUM, t.n, t.dim, t.f);
-    double      peak = bench_peak(&with);
+    table t = table_make(50, 15, 100000);
+    bench_stat krum = {{0}, 0};
+    agg_desc d = agg_make_desc(AGG_KRUM, t.n, t.dim, t.f);
+    double peak = bench_peak(&with);
     fprintf(stderr, "distance pass ...\n");
     fill_agents(&t, 0.5, 1);
     for (int i = 0; i < (bench_quick() ? 15 : 50); i++) bench_add(&krum, call(&t, &d, NULL, NULL));
     peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
-    double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak, s = bench_min(&krum), ratio = s / limit;
-    printf("\ndistance pass (all of Krum), n=50 d=100000: %.2f ms; the limit, n^2 d/2 multiply-adds at %.1f G/s (%s), "
-           "is %.2f ms\n  %.2f x the limit  target 3.0 %s\n", s * 1e3, peak * 1e-9, with, limit * 1e3, ratio,
-           ratio <= 3 ? "holds" : "MISSED");
+    double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak, s = bench_min(&krum),
+           ratio = s / limit;
+    printf("\ndistance pass (all of Krum), n=50 d=100000: %.2f ms; the limit, n^2 d/2 "
+           "multiply-adds at %.1f G/s (%s), "
+           "is %.2f ms\n  %.2f x the limit  target 3.0 %s\n",
+           s * 1e3, peak * 1e-9, with, limit * 1e3, ratio, ratio <= 3 ? "holds" : "MISSED");
     table_free(&t);
 }
 
-/* ---- 3. MDA's search ------------------------------------------------------------------------------------------- */
-/* MDA asks whether the graph of far pairs has a vertex cover of f rows. Any graph can be that graph: row i is e_i with
-   -eps at its neighbours' places, so pairs are sqrt(2) apart and neighbours farther by about sqrt(2) eps. m of the n
-   rows carry the graph, the others have no far partner; m is chosen so that the least cover is about f. */
+/* ---- 3 MDA's search -------------------------------------------------------------------------- */
+/* MDA asks whether the graph of far pairs has a vertex cover of f rows. Any graph can be that
+   graph: row i is e_i with -eps at its neighbours' places, so pairs are sqrt(2) apart and
+   neighbours farther by about sqrt(2) eps. m of the n rows carry the graph, the others have no far
+   partner; m is chosen so that the least cover is about f. */
 typedef struct graph {
-    size_t         m;
+    size_t m;
     unsigned char *edge; /* m x m */
 } graph;
 
-static void join(graph *g, size_t i, size_t j, unsigned char on) { g->edge[i * g->m + j] = g->edge[j * g->m + i] = on; }
-static int  joined(const graph *g, size_t i, size_t j) { return g->edge[i * g->m + j]; }
+static void join(graph *g, size_t i, size_t j, unsigned char on) {
+    g->edge[i * g->m + j] = g->edge[j * g->m + i] = on;
+}
 
-static void graph_regular(graph *g, size_t degree, uint64_t *seed) { /* m even if the degree is odd */
+static int joined(const graph *g, size_t i, size_t j) { return g->edge[i * g->m + j]; }
+
+/* m even if the degree is odd */
+static void graph_regular(graph *g, size_t degree, uint64_t *seed) {
     size_t *end = (size_t *)bench_alloc(g->m * degree, sizeof *end), edges = 0, e;
     for (size_t i = 0; i < g->m; i++)
-        for (size_t s = 1; s <= degree; s++) { /* a circulant first: neighbours at 1 .. degree/2, and opposite if odd */
+        for (size_t s = 1; s <= degree;
+             s++) { /* a circulant first: neighbours at 1 .. degree/2, and opposite if odd */
             size_t j = (i + (s <= degree / 2 ? s : g->m / 2)) % g->m;
             if (s > (degree + 1) / 2 || joined(g, i, j)) continue;
             join(g, i, j, 1);
             end[2 * edges] = i, end[2 * edges + 1] = j, edges++;
         }
-    for (e = 0; e < 50 * edges; e++) { /* then switch ab, cd to ac, bd at random: the degrees stay */
-        size_t *ab = end + 2 * (bench_random(seed) % edges), *cd = end + 2 * (bench_random(seed) % edges), b = ab[1];
+    for (e = 0; e < 50 * edges;
+         e++) { /* then switch ab, cd to ac, bd at random: the degrees stay */
+        size_t *ab = end + 2 * (bench_random(seed) % edges),
+               *cd = end + 2 * (bench_random(seed) % edges), b = ab[1];
         if (ab[0] == cd[0] || ab[0] == cd[1] || b == cd[0] || b == cd[1]) continue;
         if (joined(g, ab[0], cd[0]) || joined(g, b, cd[1])) continue;
-        join(g, ab[0], b, 0), join(g, cd[0], cd[1], 0), join(g, ab[0], cd[0], 1), join(g, b, cd[1], 1);
+        join(g, ab[0], b, 0), join(g, cd[0], cd[1], 0), join(g, ab[0], cd[0], 1),
+            join(g, b, cd[1], 1);
         ab[1] = cd[0], cd[0] = b;
     }
     free(end);
 }
 
-static void graph_cycles(graph *g, size_t length, uint64_t *seed) { /* disjoint; odd ones fool every matching bound */
+/* disjoint; odd ones fool every matching bound */
+static void graph_cycles(graph *g, size_t length, uint64_t *seed) {
     (void)seed;
     for (size_t i = 0; i + length <= g->m; i += length)
         for (size_t s = 0; s < length; s++) join(g, i + s, i + (s + 1) % length, 1);
@@ -408,20 +453,23 @@ static void graph_grid(graph *g, size_t width, uint64_t *seed) {
     }
 }
 
-static void graph_crown(graph *g, size_t unused, uint64_t *seed) { /* complete bipartite without a perfect matching */
+/* complete bipartite without a perfect matching */
+static void graph_crown(graph *g, size_t unused, uint64_t *seed) {
     (void)unused, (void)seed;
     for (size_t i = 0; i < g->m / 2; i++)
         for (size_t j = 0; j < g->m / 2; j++)
             if (i != j) join(g, i, g->m / 2 + j, 1);
 }
 
-static void graph_random(graph *g, size_t percent, uint64_t *seed) { /* every pair with this probability */
+/* every pair with this probability */
+static void graph_random(graph *g, size_t percent, uint64_t *seed) {
     for (size_t i = 0; i < g->m; i++)
         for (size_t j = 0; j < i; j++)
             if (bench_random(seed) % 100 < percent) join(g, i, j, 1);
 }
 
-static void graph_mcgee(graph *g, size_t unused, uint64_t *seed) { /* copies of the smallest cubic graph of girth 7 */
+/* copies of the smallest cubic graph of girth 7 */
+static void graph_mcgee(graph *g, size_t unused, uint64_t *seed) {
     static const size_t jump[3] = {12, 7, 17};
     (void)unused, (void)seed;
     for (size_t c = 0; c + 24 <= g->m; c += 24)
@@ -431,7 +479,8 @@ static void graph_mcgee(graph *g, size_t unused, uint64_t *seed) { /* copies of 
         }
 }
 
-static void embed(table *t, const graph *g, double jitter, uint64_t *seed) { /* jitter spreads the radii of far pairs */
+/* jitter spreads the radii of far pairs */
+static void embed(table *t, const graph *g, double jitter, uint64_t *seed) {
     memset(t->data, 0, t->n * t->dim * sizeof(float));
     for (size_t i = 0; i < t->n; i++) t->data[i * t->dim + i] = 1;
     for (size_t i = 0; i < g->m; i++)
@@ -442,9 +491,12 @@ static void embed(table *t, const graph *g, double jitter, uint64_t *seed) { /* 
             }
 }
 
-static void fill_gauss(table *t, double shift, uint64_t *seed) { fill_agents(t, shift, bench_random(seed)); }
+static void fill_gauss(table *t, double shift, uint64_t *seed) {
+    fill_agents(t, shift, bench_random(seed));
+}
 
-static void fill_sphere(table *t, double unused, uint64_t *seed) { /* every diameter competes */
+/* every diameter competes */
+static void fill_sphere(table *t, double unused, uint64_t *seed) {
     (void)unused;
     for (size_t i = 0; i < t->n; i++) {
         double x[64], s = 0;
@@ -461,19 +513,22 @@ static void fill_circle(table *t, double jitter, uint64_t *seed) {
     }
 }
 
-static void fill_cube(table *t, double levels, uint64_t *seed) { /* corners of a lattice: ties everywhere */
-    for (size_t i = 0; i < t->n * t->dim; i++) t->data[i] = (float)(bench_random(seed) % (uint64_t)levels);
+/* corners of a lattice: ties everywhere */
+static void fill_cube(table *t, double levels, uint64_t *seed) {
+    for (size_t i = 0; i < t->n * t->dim; i++)
+        t->data[i] = (float)(bench_random(seed) % (uint64_t)levels);
 }
 
 typedef struct placement {
     const char *name;
-    void      (*fill)(table *t, double parameter, uint64_t *seed); /* rows directly ... */
-    size_t      dim;
-    double      parameter;                                         /* shift, jitter, levels */
-    void      (*make)(graph *g, size_t parameter, uint64_t *seed); /* ... or by a graph of far pairs */
-    size_t      degree, m100, m1000;                               /* size of the graph at n = 100 and n = 1000 */
+    void (*fill)(table *t, double parameter, uint64_t *seed); /* rows directly ... */
+    size_t dim;
+    double parameter;                                         /* shift, jitter, levels */
+    void (*make)(graph *g, size_t parameter, uint64_t *seed); /* ... or by a graph of far pairs */
+    size_t degree, m100, m1000; /* size of the graph at n = 100 and n = 1000 */
 } placement;
 
+/* clang-format off */
 static const placement placements[] = {
     {"iid normal, dim 8", fill_gauss, 8, 0, NULL, 0, 0, 0},
     {"adversaries in a near cluster", fill_gauss, 8, 1.5, NULL, 0, 0, 0},
@@ -499,11 +554,13 @@ static const placement placements[] = {
     {"random 4-regular, jitter", NULL, 0, 1, graph_regular, 4, 49, 680},
     {"random 6-regular, jitter", NULL, 0, 1, graph_regular, 6, 47, 630},
 };
+
+/* clang-format on */
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
 
 static table place(const placement *p, size_t n, size_t f) {
     uint64_t seed = 7;
-    table    t = table_make(n, f, p->fill ? p->dim : n);
+    table t = table_make(n, f, p->fill ? p->dim : n);
     if (p->fill) {
         p->fill(&t, p->parameter, &seed);
         return t;
@@ -516,8 +573,9 @@ static table place(const placement *p, size_t n, size_t f) {
     return t;
 }
 
-static double least_call(table *t, agg_rule rule, size_t dim, int times, agg_report *report, agg_status *status) {
-    agg_desc   d = agg_make_desc(rule, t->n, dim, t->f);
+static double least_call(table *t, agg_rule rule, size_t dim, int times, agg_report *report,
+                         agg_status *status) {
+    agg_desc d = agg_make_desc(rule, t->n, dim, t->f);
     bench_stat b = {{0}, 0};
     do bench_add(&b, call(t, &d, report, status));
     while (--times > 0 && bench_min(&b) < 0.3);
@@ -538,8 +596,8 @@ static double log10_choose(size_t n, size_t k) {
 
 static void bench_search(size_t n, size_t f, double target) {
     fprintf(stderr, "MDA's search at N=%d ...\n", (int)n);
-    printf("\nMDA's search beyond its distance pass, N=%d f=%d, C(N,f) = 10^%.1f, target %g ms\n", (int)n, (int)f,
-           log10_choose(n, f), target * 1e3);
+    printf("\nMDA's search beyond its distance pass, N=%d f=%d, C(N,f) = 10^%.1f, target %g ms\n",
+           (int)n, (int)f, log10_choose(n, f), target * 1e3);
     double start = bench_cpu();
     for (int i = 0; i < PLACEMENTS; i++) {
         if (bench_quick() && bench_cpu() - start > 1) {
@@ -548,19 +606,22 @@ static void bench_search(size_t n, size_t f, double target) {
         }
         agg_report report;
         agg_status status = AGG_OK;
-        table      t = place(&placements[i], n, f);
+        table t = place(&placements[i], n, f);
         memset(&report, 0, sizeof report);
         double s = search_seconds(&t, bench_quick() ? 1 : n == 100 ? 5 : 2, &report, &status);
-        printf("  %-28s %9.3f ms %8lu nodes  %-8s %s\n", placements[i].name, s * 1e3, (unsigned long)report.nodes,
-               status == AGG_OK ? "exact" : "INEXACT", s > target ? "MISSED" : status == AGG_OK ? "holds" : "in time");
+        printf("  %-28s %9.3f ms %8lu nodes  %-8s %s\n", placements[i].name, s * 1e3,
+               (unsigned long)report.nodes, status == AGG_OK ? "exact" : "INEXACT",
+               s > target         ? "MISSED"
+               : status == AGG_OK ? "holds"
+                                  : "in time");
         fflush(stdout);
         table_free(&t);
     }
 }
 
-/* ---- 4. two jobs on two cores ---------------------------------------------------------------------------------- */
+/* ---- 4 two jobs on two cores ----------------------------------------------------------------- */
 typedef struct twin {
-    table   *t[2];
+    table *t[2];
     agg_desc d;
 } twin;
 
@@ -571,22 +632,23 @@ static void run_twin(void *arg, size_t index) {
 
 static void bench_jobs(void) {
     static const agg_rule rules[] = {AGG_CWMED, AGG_CWTM, AGG_MEAMED, AGG_KRUM, AGG_MDA, AGG_GM};
-    bench_pool            pool;
-    table                 t = table_make(50, 15, 100000), other = table_make(50, 15, 100000);
-    float                *alone = (float *)bench_alloc(t.dim, sizeof *alone);
+    bench_pool pool;
+    table t = table_make(50, 15, 100000), other = table_make(50, 15, 100000);
+    float *alone = (float *)bench_alloc(t.dim, sizeof *alone);
     fprintf(stderr, "two cores ...\n");
-    printf("\ntwo jobs on two cores, n=50 d=100000 (machine: two independent calls at once, what it can give)\n");
+    printf("\ntwo jobs on two cores, n=50 d=100000 (machine: two independent calls at once, what "
+           "it can give)\n");
     fill_agents(&t, 0.5, 1);
     fill_agents(&other, 0.5, 2);
     bench_pool_start(&pool, 2);
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
         bench_stat one = {{0}, 0}, two = {{0}, 0}, apart = {{0}, 0};
-        twin       w = {{&t, &other}, agg_make_desc(rules[r], t.n, t.dim, t.f)};
-        int        same = 1;
+        twin w = {{&t, &other}, agg_make_desc(rules[r], t.n, t.dim, t.f)};
+        int same = 1;
         call(&other, &w.d, NULL, NULL); /* makes its scratch */
         for (int i = 0; i < (bench_quick() ? 5 : 25); i++) {
             agg_desc d = w.d;
-            double   start = bench_now();
+            double start = bench_now();
             call(&t, &d, NULL, NULL);
             bench_add(&one, bench_now() - start);
             memcpy(alone, t.out, t.dim * sizeof *alone);
@@ -601,7 +663,8 @@ static void bench_jobs(void) {
             bench_add(&apart, bench_now() - start);
         }
         double up = bench_min(&one) / bench_min(&two);
-        printf("  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target 1.6 %s, %s\n",
+        printf("  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target 1.6 %s, "
+               "%s\n",
                agg_rule_name(rules[r]), bench_min(&one) * 1e3, bench_min(&two) * 1e3, up,
                2 * bench_min(&one) / bench_min(&apart), up >= 1.6 ? "holds" : "MISSED",
                same ? "same bits" : "OTHER BITS");
@@ -616,8 +679,9 @@ static void bench_jobs(void) {
 int main(int argc, char **argv) {
     int ms_only = argc == 2 && strcmp(argv[1], "--ms") == 0;
     if (argc > 1 && !ms_only) {
-        printf("usage: aggregators [--ms]\nTimes the rules of aggregators.h. BENCH_QUICK=1: shorter. "
-               "--ms: only \"rule n f dim milliseconds\".\n");
+        printf(
+            "usage: aggregators [--ms]\nTimes the rules of aggregators.h. BENCH_QUICK=1: shorter. "
+            "--ms: only \"rule n f dim milliseconds\".\n");
         return strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
     if (!ms_only) bench_print_build();

@@ -1,9 +1,10 @@
-/* bench.h - what every benchmark here needs: a clock, statistics of noisy timings, random numbers, a small thread pool,
-   the arithmetic limit of the machine. Include it first: it asks POSIX for the clock. Link with -pthread. */
+/* bench.h - what every benchmark here needs: a clock, statistics of noisy timings, random numbers,
+   a small thread pool, the arithmetic limit of the machine. Include it first: it asks POSIX for the
+   clock. Link with -pthread. */
 #ifndef BENCH_H
 #define BENCH_H
 #ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
+  #define _POSIX_C_SOURCE 200809L
 #endif
 #include <math.h>
 #include <pthread.h>
@@ -13,19 +14,19 @@
 #include <string.h>
 #include <time.h>
 #if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#define BENCH_X86 1
+  #include <immintrin.h>
+  #define BENCH_X86 1
 #else
-#define BENCH_X86 0
+  #define BENCH_X86 0
 #endif
 
 #if defined(__GNUC__)
-#define BENCH_UNUSED __attribute__((unused))
+  #define BENCH_UNUSED __attribute__((unused))
 #else
-#define BENCH_UNUSED
+  #define BENCH_UNUSED
 #endif
 #ifndef BENCH_FLAGS
-#define BENCH_FLAGS "flags not given"
+  #define BENCH_FLAGS "flags not given"
 #endif
 
 /* ---- time ------------------------------------------------------------------------------------------------------ */
@@ -35,22 +36,25 @@ static BENCH_UNUSED double bench_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The processor's time of this thread: what one thread took while others had the machine in turns. */
+/* The processor's time of this thread: what one thread took while others had the machine in turns.
+   */
 static BENCH_UNUSED double bench_cpu(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static BENCH_UNUSED int bench_quick(void) { /* BENCH_QUICK=1 in the environment: fewer repetitions, a few seconds */
+/* BENCH_QUICK=1 in the environment: fewer repetitions, a few seconds */
+static BENCH_UNUSED int bench_quick(void) {
     const char *e = getenv("BENCH_QUICK");
     return e && *e && strcmp(e, "0") != 0;
 }
 
-/* Timings of one thing. Others use the machine too, and they only ever add time: the least is the best estimate. */
+/* Timings of one thing. Others use the machine too, and they only ever add time: the least is the
+   best estimate. */
 typedef struct bench_stat {
     double s[64];
-    int    n;
+    int n;
 } bench_stat;
 
 static BENCH_UNUSED void bench_add(bench_stat *b, double seconds) {
@@ -73,16 +77,20 @@ static BENCH_UNUSED void *bench_alloc(size_t count, size_t size) {
     return p;
 }
 
-static BENCH_UNUSED uint64_t bench_random(uint64_t *state) { /* splitmix64 */
+/* splitmix64 */
+static BENCH_UNUSED uint64_t bench_random(uint64_t *state) {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
 
-static BENCH_UNUSED double bench_uniform(uint64_t *state) { return (double)(bench_random(state) >> 11) * 0x1p-53; }
+static BENCH_UNUSED double bench_uniform(uint64_t *state) {
+    return (double)(bench_random(state) >> 11) * 0x1p-53;
+}
 
-static BENCH_UNUSED double bench_gauss(uint64_t *state) { /* twelve uniforms: near enough to normal, and quick */
+/* twelve uniforms: near enough to normal, and quick */
+static BENCH_UNUSED double bench_gauss(uint64_t *state) {
     double s = -6;
     for (int i = 0; i < 6; i++) {
         uint64_t r = bench_random(state);
@@ -93,17 +101,19 @@ static BENCH_UNUSED double bench_gauss(uint64_t *state) { /* twelve uniforms: ne
 
 /* ---- a pool of threads: the caller works too ------------------------------------------------------------------- */
 #define BENCH_MAX_THREADS 64
+
 typedef struct bench_pool {
     pthread_mutex_t lock;
-    pthread_cond_t  work, done;
-    pthread_t       thread[BENCH_MAX_THREADS];
-    int             threads, quit; /* threads: beside the caller */
-    void          (*job)(void *arg, size_t index);
-    void           *arg;
-    size_t          next, count, running;
+    pthread_cond_t work, done;
+    pthread_t thread[BENCH_MAX_THREADS];
+    int threads, quit; /* threads: beside the caller */
+    void (*job)(void *arg, size_t index);
+    void *arg;
+    size_t next, count, running;
 } bench_pool;
 
-static BENCH_UNUSED void bench_pool_drain(bench_pool *p) { /* called and left with the lock held */
+/* called and left with the lock held */
+static BENCH_UNUSED void bench_pool_drain(bench_pool *p) {
     while (p->next < p->count) {
         size_t i = p->next++;
         p->running++;
@@ -126,7 +136,8 @@ static BENCH_UNUSED void *bench_pool_thread(void *self) {
     return NULL;
 }
 
-static BENCH_UNUSED void bench_pool_run(void *self, size_t count, void (*job)(void *arg, size_t index), void *arg) {
+static BENCH_UNUSED void bench_pool_run(void *self, size_t count,
+                                        void (*job)(void *arg, size_t index), void *arg) {
     bench_pool *p = (bench_pool *)self;
     pthread_mutex_lock(&p->lock);
     p->job = job;
@@ -139,7 +150,8 @@ static BENCH_UNUSED void bench_pool_run(void *self, size_t count, void (*job)(vo
     pthread_mutex_unlock(&p->lock);
 }
 
-static BENCH_UNUSED void bench_pool_start(bench_pool *p, int threads) { /* threads: with the caller */
+/* threads: with the caller */
+static BENCH_UNUSED void bench_pool_start(bench_pool *p, int threads) {
     memset(p, 0, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
@@ -162,20 +174,24 @@ static BENCH_UNUSED void bench_pool_stop(bench_pool *p) {
 #define BENCH_PEAK_STEPS 100000
 static BENCH_UNUSED volatile float bench_sink;
 #if BENCH_X86
-/* Different starts: equal chains would be merged into one. */
+    /* Different starts: equal chains would be merged into one. */
+    /* clang-format off */
 #define BENCH_PEAK_START(V, SET)                                                                                \
     float s = bench_sink;                                                                                       \
     V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3), a4 = SET(s + 4),    \
       a5 = SET(s + 5), a6 = SET(s + 6), a7 = SET(s + 7), a8 = SET(s + 8), a9 = SET(s + 9), a10 = SET(s + 10),   \
       a11 = SET(s + 11);
+    /* clang-format on */
+    /* clang-format off */
 #define BENCH_PEAK_CHAINS(OP) /* twelve accumulators, each a = a*x + y */                                       \
     for (long i = 0; i < steps; i++) {                                                                          \
         a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                             \
         a4 = OP(a4, x, y), a5 = OP(a5, x, y), a6 = OP(a6, x, y), a7 = OP(a7, x, y);                             \
         a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);                         \
     }
-#define BENCH_SUM8(ADD) ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
-#define BENCH_SUM12(ADD) ADD(BENCH_SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
+    /* clang-format on */
+  #define BENCH_SUM8(ADD)  ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
+  #define BENCH_SUM12(ADD) ADD(BENCH_SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
 
 __attribute__((target("avx512f"))) static BENCH_UNUSED void bench_peak_avx512(long steps) {
     BENCH_PEAK_START(__m512, _mm512_set1_ps)
@@ -189,7 +205,9 @@ __attribute__((target("avx2,fma"))) static BENCH_UNUSED void bench_peak_avx2(lon
     bench_sink = _mm256_cvtss_f32(BENCH_SUM12(_mm256_add_ps));
 }
 
-static BENCH_UNUSED __m128 bench_multiply_add(__m128 a, __m128 x, __m128 y) { return _mm_add_ps(_mm_mul_ps(a, x), y); }
+static BENCH_UNUSED __m128 bench_multiply_add(__m128 a, __m128 x, __m128 y) {
+    return _mm_add_ps(_mm_mul_ps(a, x), y);
+}
 
 static BENCH_UNUSED void bench_peak_sse2(long steps) {
     BENCH_PEAK_START(__m128, _mm_set1_ps)
@@ -197,7 +215,8 @@ static BENCH_UNUSED void bench_peak_sse2(long steps) {
     bench_sink = _mm_cvtss_f32(BENCH_SUM12(_mm_add_ps));
 }
 #else
-static BENCH_UNUSED void bench_peak_plain(long steps) { /* 96 accumulators the compiler may put into vectors */
+/* 96 accumulators the compiler may put into vectors */
+static BENCH_UNUSED void bench_peak_plain(long steps) {
     float a[96], x = 0.5f, y = bench_sink;
     for (int k = 0; k < 96; k++) a[k] = y + (float)k;
     for (long i = 0; i < steps; i++)
@@ -207,7 +226,8 @@ static BENCH_UNUSED void bench_peak_plain(long steps) { /* 96 accumulators the c
 }
 #endif
 
-static BENCH_UNUSED double bench_peak_of(void (*kernel)(long), double lanes) { /* multiply-adds per second */
+/* multiply-adds per second */
+static BENCH_UNUSED double bench_peak_of(void (*kernel)(long), double lanes) {
     bench_stat b = {{0}, 0};
     for (int i = 0; i < 50; i++) {
         double start = bench_cpu();
@@ -220,7 +240,8 @@ static BENCH_UNUSED double bench_peak_of(void (*kernel)(long), double lanes) { /
 static BENCH_UNUSED double bench_peak(const char **with) {
 #if BENCH_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return *with = "AVX-512 fma", bench_peak_of(bench_peak_avx512, 16);
+    if (__builtin_cpu_supports("avx512f"))
+        return *with = "AVX-512 fma", bench_peak_of(bench_peak_avx512, 16);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return *with = "AVX2 fma", bench_peak_of(bench_peak_avx2, 8);
     return *with = "SSE2 multiply and add", bench_peak_of(bench_peak_sse2, 4);
@@ -243,11 +264,11 @@ static BENCH_UNUSED void bench_print_build(void) {
     printf(" avx512f");
 #elif defined(__AVX2__)
     printf(" avx2%s",
-#if defined(__FMA__)
+  #if defined(__FMA__)
            " fma"
-#else
+  #else
            ""
-#endif
+  #endif
     );
 #elif defined(__SSE2__)
     printf(" sse2");
@@ -257,7 +278,8 @@ static BENCH_UNUSED void bench_print_build(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     __builtin_cpu_init();
     printf(" | cpu has:%s%s%s%s", __builtin_cpu_supports("sse4.2") ? " sse4.2" : "",
-           __builtin_cpu_supports("avx2") ? " avx2" : "", __builtin_cpu_supports("fma") ? " fma" : "",
+           __builtin_cpu_supports("avx2") ? " avx2" : "",
+           __builtin_cpu_supports("fma") ? " fma" : "",
            __builtin_cpu_supports("avx512f") ? " avx512f" : "");
 #endif
     printf("%s\n", bench_quick() ? " | quick" : "");

@@ -1,10 +1,10 @@
-/* How fast are the tasks of examples/envs/? Control steps a second with random actions and resets, one thread.
-   1. The five tasks of planar.h beside the real MuJoCo, if it is installed: the same models (MuJoCo loads what they
+/* How fast are the tasks of examples/envs/? Control steps a second with random actions and resets,
+   one thread. 1. The five tasks of planar.h beside the real MuJoCo, if it is installed: the same
+   models (MuJoCo loads what they
       print), the same actions, the same rules. Target: ten times as fast, at plain -O2.
    2. What a physics step of planar.h spends on what.
    3. CartPole beside a plain one with the C library's sin and cos.
-   Others use the machine too: contenders take turns, the thread is timed by its own clock, the least time counts.
-   usage: envs          BENCH_QUICK=1: shorter */
+   Others use the machine too: contenders take turns, the thread is timed by its own clock, the least time counts. usage: envs          BENCH_QUICK=1: shorter */
 #include "bench.h" /* first: it asks POSIX for the clock, and for open_memstream() */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -25,15 +25,16 @@
 #endif
 
 enum { MAX_OBS = 32, MAX_ACT = 8, HORIZON = 1000, TABLE = 4096 };
+
 static volatile double bench_result; /* so that nothing is left out as unused */
 
 /* ---- one task, played by chance; actions come from a table, so that making them costs nobody anything */
 typedef struct player {
-    rn_env     env;
-    rn_random  random;
-    rn_real    obs[MAX_OBS];
-    int        length;
-    size_t     at;
+    rn_env env;
+    rn_random random;
+    rn_real obs[MAX_OBS];
+    int length;
+    size_t at;
     bench_stat times; /* seconds of one control step */
 } player;
 
@@ -41,8 +42,10 @@ static rn_real action_table[TABLE + MAX_ACT];
 
 static void make_actions(void) {
     uint64_t state = 1;
-    for (int i = 0; i < TABLE + MAX_ACT; i++) action_table[i] = (rn_real)(2 * bench_uniform(&state) - 1);
+    for (int i = 0; i < TABLE + MAX_ACT; i++)
+        action_table[i] = (rn_real)(2 * bench_uniform(&state) - 1);
 }
+
 static void play(player *p, int steps) {
     const agg_rng rng = rn_random_rng(&p->random);
     double reward, sum = 0;
@@ -56,11 +59,13 @@ static void play(player *p, int steps) {
     }
     bench_result = sum;
 }
+
 static void time_play(player *p, int steps) {
     const double start = bench_cpu();
     play(p, steps);
     bench_add(&p->times, (bench_cpu() - start) / steps);
 }
+
 static player player_make(rn_env env) {
     player p;
     memset(&p, 0, sizeof p);
@@ -69,21 +74,26 @@ static player player_make(rn_env env) {
     return p;
 }
 
-/* ---- 1. beside MuJoCo */
+/* ---- 1 beside MuJoCo ------------------------------------------------------------------------- */
 static void print_header(void) {
-    printf("\ncontrol steps a second, one thread, random actions with resets\n  %-26s %12s", "task", "ours");
+    printf("\ncontrol steps a second, one thread, random actions with resets\n  %-26s %12s", "task",
+           "ours");
 #ifdef HAVE_MUJOCO
     printf(" %12s   ratio (MuJoCo %s)\n", "MuJoCo", mj_versionString());
 #else
     printf("   (MuJoCo is not installed: no ratio)\n");
 #endif
 }
+
 static void print_race(const char *name, const player *ours, const player *theirs) {
     const double us = bench_min(&ours->times), them = theirs ? bench_min(&theirs->times) : 0;
     printf("  %-26s %12.0f", name, 1 / us);
-    if (theirs) printf(" %12.0f  %6.1f x, target 10 %s", 1 / them, them / us, them / us >= 10 ? "holds" : "MISSED");
+    if (theirs)
+        printf(" %12.0f  %6.1f x, target 10 %s", 1 / them, them / us,
+               them / us >= 10 ? "holds" : "MISSED");
     printf("\n");
 }
+
 static void race(const char *name, rn_env env, const rn_env *mujoco_env) {
     static player ours, theirs;
     const int rounds = bench_quick() ? 5 : 30;
@@ -96,6 +106,8 @@ static void race(const char *name, rn_env env, const rn_env *mujoco_env) {
     print_race(name, &ours, mujoco_env ? &theirs : NULL);
 }
 #ifdef HAVE_MUJOCO
+
+/* clang-format off */
   #define RACE(task)                                                                      \
       do {                                                                                \
           static task          state;                                                     \
@@ -106,17 +118,24 @@ static void race(const char *name, rn_env env, const rn_env *mujoco_env) {
           else race(#task, task##_env(&state), &env);                                     \
           mujoco_close(&real.engine);                                                     \
       } while (0)
+/* clang-format on */
 #else
+
+/* clang-format off */
   #define RACE(task)                                     \
       do {                                               \
           static task state;                             \
           race(#task, task##_env(&state), NULL);         \
       } while (0)
+/* clang-format on */
 #endif
 
-/* ---- 2. the parts of an evaluation of accelerations: where and how heavy (dynamics), which rows (contacts), the rest */
+/* ---- 2 the parts of an evaluation of accelerations: where and how heavy (dynamics), which rows (contacts), the rest */
 enum { STATES = 512 };
-typedef struct sample { double q[STATES][PLANAR_JOINTS], v[STATES][PLANAR_JOINTS], ctrl[STATES][PLANAR_JOINTS]; } sample;
+
+typedef struct sample {
+    double q[STATES][PLANAR_JOINTS], v[STATES][PLANAR_JOINTS], ctrl[STATES][PLANAR_JOINTS];
+} sample;
 
 static void collect(sample *s, player *p, const planar_model *m) {
     unsigned char bytes[16 * PLANAR_JOINTS];
@@ -127,6 +146,8 @@ static void collect(sample *s, player *p, const planar_model *m) {
         for (size_t a = 0; a < p->env.act_dim; a++) s->ctrl[i][a] = (double)action_table[p->at + a];
     }
 }
+
+/* clang-format off */
 #define PARTS(task)                                                                                                    \
     PLANAR_BEGIN                                                                                                       \
     static void task##_dynamics(const sample *s, planar_work *k, int contacts) {                                       \
@@ -186,11 +207,13 @@ static void collect(sample *s, player *p, const planar_model *m) {
         }                                                                                                              \
         print_parts(#task, t, rounds, task##_model.euler ? 1 : 4);                                                     \
     }
+
+/* clang-format on */
 static void print_parts(const char *name, const bench_stat *t, double rounds, int evaluations) {
     const double dynamics = 1e9 * bench_min(&t[0]), contacts = 1e9 * bench_min(&t[1]) - dynamics;
     const double all = 1e9 * bench_min(&t[2]);
-    printf("  %-26s %8.0f %8.0f %8.0f %10.2f %12d %10.0f\n", name, dynamics, contacts, all - dynamics - contacts, rounds,
-           evaluations, 1e9 * bench_min(&t[3]));
+    printf("  %-26s %8.0f %8.0f %8.0f %10.2f %12d %10.0f\n", name, dynamics, contacts,
+           all - dynamics - contacts, rounds, evaluations, 1e9 * bench_min(&t[3]));
 }
 PARTS(inverted_pendulum)
 PARTS(inverted_double_pendulum)
@@ -198,18 +221,24 @@ PARTS(hopper)
 PARTS(walker2d)
 PARTS(half_cheetah)
 
-/* ---- 3. CartPole as one writes it without further thought */
-typedef struct plain_cartpole { double x, v, angle, spin; int steps; uint64_t random; } plain_cartpole;
+/* ---- 3 CartPole as one writes it without further thought ------------------------------------- */
+typedef struct plain_cartpole {
+    double x, v, angle, spin;
+    int steps;
+    uint64_t random;
+} plain_cartpole;
 
 static void plain_reset(plain_cartpole *p) {
     double *state[4] = {&p->x, &p->v, &p->angle, &p->spin};
     for (int i = 0; i < 4; i++) *state[i] = 0.1 * bench_uniform(&p->random) - 0.05;
     p->steps = 0;
 }
+
 static int plain_step(plain_cartpole *p, int right, float *obs) {
     const double s = sin(p->angle), c = cos(p->angle), force = right ? 10 : -10;
     const double push = (force + 0.05 * p->spin * p->spin * s) / 1.1;
-    const double turn = (9.8 * s - c * push) / (0.5 * (4.0 / 3 - 0.1 * c * c / 1.1)), move = push - 0.05 * turn * c / 1.1;
+    const double turn = (9.8 * s - c * push) / (0.5 * (4.0 / 3 - 0.1 * c * c / 1.1)),
+                 move = push - 0.05 * turn * c / 1.1;
     p->x += 0.02 * p->v;
     p->v += 0.02 * move;
     p->angle += 0.02 * p->spin;
@@ -221,11 +250,12 @@ static int plain_step(plain_cartpole *p, int right, float *obs) {
     obs[3] = (float)p->spin;
     return fabs(p->x) > 2.4 || fabs(p->angle) > 12 * 2 * 3.141592653589793 / 360 || p->steps >= 500;
 }
+
 static void bench_cartpole(void) {
     static cartpole pole;
-    static player   ours;
-    plain_cartpole  plain;
-    bench_stat      times;
+    static player ours;
+    plain_cartpole plain;
+    bench_stat times;
     const int steps = 100000;
     float obs[4] = {0, 0, 0, 0};
     ours = player_make(cartpole_env(&pole));
@@ -241,8 +271,10 @@ static void bench_cartpole(void) {
         bench_result = (double)obs[0];
         bench_add(&times, (bench_cpu() - start) / steps);
     }
-    printf("\nCartPole: %.1f million steps a second; a plain one with the C library's sin and cos %.1f: %.2f x, target 1 %s\n",
-           1e-6 / bench_min(&ours.times), 1e-6 / bench_min(&times), bench_min(&times) / bench_min(&ours.times),
+    printf("\nCartPole: %.1f million steps a second; a plain one with the C library's sin and cos "
+           "%.1f: %.2f x, target 1 %s\n",
+           1e-6 / bench_min(&ours.times), 1e-6 / bench_min(&times),
+           bench_min(&times) / bench_min(&ours.times),
            bench_min(&times) >= bench_min(&ours.times) ? "holds" : "MISSED");
 }
 
@@ -259,9 +291,10 @@ int main(int argc, char **argv) {
     RACE(hopper);
     RACE(walker2d);
     RACE(half_cheetah);
-    printf("\nnanoseconds of one evaluation by part, rounds of its solver, evaluations in a physics step, and all of it\n"
-           "  %-26s %8s %8s %8s %10s %12s %10s\n", "task", "dynamics", "contacts", "solver", "rounds", "evaluations",
-           "step");
+    printf("\nnanoseconds of one evaluation by part, rounds of its solver, evaluations in a "
+           "physics step, and all of it\n"
+           "  %-26s %8s %8s %8s %10s %12s %10s\n",
+           "task", "dynamics", "contacts", "solver", "rounds", "evaluations", "step");
     inverted_pendulum_parts();
     inverted_double_pendulum_parts();
     hopper_parts();

@@ -1,6 +1,7 @@
-/* 01: ten agents each send an estimate of the same vector; three of them Byzantine. What does each rule make of it?
-   The idea: the mean trusts everybody, a robust rule trusts any seven who agree, and nobody has to know who they are.
-   Build: cc -O2 -I. examples/01_aggregate.c -o 01_aggregate -lm && ./01_aggregate */
+/* 01: ten agents each send an estimate of the same vector; three of them Byzantine. What does each
+   rule make of it? The idea: the mean trusts everybody, a robust rule trusts any seven who agree,
+   and nobody has to know who they are. Build: cc -O2 -I. examples/01_aggregate.c -o 01_aggregate
+   -lm && ./01_aggregate */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include <math.h>
@@ -9,7 +10,8 @@
 
 enum { N = 10, F = 3, HONEST = N - F, DIM = 8 };
 
-/* Honest agents send the truth plus noise. Any source of random bits will do; this is splitmix64. */
+/* Honest agents send the truth plus noise. Any source of random bits will do; this is splitmix64.
+   */
 static uint64_t random_bits(uint64_t *state) {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -17,7 +19,9 @@ static uint64_t random_bits(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-static float noise(uint64_t *state) { return (float)((double)(random_bits(state) >> 11) / 9007199254740992.0 - 0.5); }
+static float noise(uint64_t *state) {
+    return (float)((double)(random_bits(state) >> 11) / 9007199254740992.0 - 0.5);
+}
 
 static void make_rows(float x[N][DIM], float mean[DIM]) {
     uint64_t seed = 1;
@@ -28,15 +32,17 @@ static void make_rows(float x[N][DIM], float mean[DIM]) {
             mean[k] += x[i][k] / HONEST;
         }
     for (int k = 0; k < DIM; k++) {
-        x[7][k] = NAN;            /* the crude adversary: one NaN in a sum and the sum is NaN */
-        x[8][k] = 1e30f;          /* the giant: squaring it overflows a float */
-        x[9][k] = mean[k] - 0.6f; /* the subtle one: every number is plausible, and all lean the same way */
+        x[7][k] = NAN;   /* the crude adversary: one NaN in a sum and the sum is NaN */
+        x[8][k] = 1e30f; /* the giant: squaring it overflows a float */
+        x[9][k] = mean[k] -
+                  0.6f; /* the subtle one: every number is plausible, and all lean the same way */
     }
 }
 
 static double distance(const float *a, const float *b) {
     double s = 0;
-    for (int k = 0; k < DIM; k++) s += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+    for (int k = 0; k < DIM; k++)
+        s += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
     return sqrt(s);
 }
 
@@ -47,11 +53,13 @@ static void naive_mean(float x[N][DIM], float *out) {
     }
 }
 
-/* One call: describe, ask how much scratch, aggregate. weight and suspicion are filled if there is a result. */
-static agg_status run(agg_rule rule, const float *const *rows, float *out, double *weight, double *suspicion) {
-    agg_desc   desc = agg_make_desc(rule, N, DIM, F);
-    size_t     size = agg_scratch_size(&desc); /* 0 if the rule cannot do this: the status says why */
-    void      *scratch = malloc(size ? size : 1);
+/* One call: describe, ask how much scratch, aggregate. weight and suspicion are filled if there is
+   a result. */
+static agg_status run(agg_rule rule, const float *const *rows, float *out, double *weight,
+                      double *suspicion) {
+    agg_desc desc = agg_make_desc(rule, N, DIM, F);
+    size_t size = agg_scratch_size(&desc); /* 0 if the rule cannot do this: the status says why */
+    void *scratch = malloc(size ? size : 1);
     agg_report report = {0};
     report.weight = weight;
     report.suspicion = suspicion;
@@ -61,27 +69,32 @@ static agg_status run(agg_rule rule, const float *const *rows, float *out, doubl
 }
 
 static void print_report(agg_rule rule, const float *const *rows, const char *const *who) {
-    float  out[DIM];
+    float out[DIM];
     double weight[N], suspicion[N];
     if (run(rule, rows, out, weight, suspicion) > AGG_INEXACT) return;
-    printf("\nWhom did %s believe? weight: share in the result; suspicion: distance to it, 1 is usual\n\n",
+    printf("\nWhom did %s believe? weight: share in the result; suspicion: distance to it, 1 is "
+           "usual\n\n",
            agg_rule_name(rule));
     for (int i = 0; i < N; i++)
-        printf("  agent %d  weight %5.3f  suspicion %-9.3g %s\n", i, weight[i], suspicion[i], who[i]);
+        printf("  agent %d  weight %5.3f  suspicion %-9.3g %s\n", i, weight[i], suspicion[i],
+               who[i]);
 }
 
 int main(void) {
-    static const char *const who[N] = {"", "", "", "", "", "", "", "sent NaN", "sent 1e30", "leans"};
-    float        x[N][DIM], mean[DIM], out[DIM];
+    static const char *const who[N] = {"", "", "",         "",          "",
+                                       "", "", "sent NaN", "sent 1e30", "leans"};
+    float x[N][DIM], mean[DIM], out[DIM];
     const float *rows[N];
     make_rows(x, mean);
     for (int i = 0; i < N; i++) rows[i] = x[i];
 
-    printf("%d agents, %d of them Byzantine. Distance of each result to the mean of the honest:\n\n", N, F);
+    printf(
+        "%d agents, %d of them Byzantine. Distance of each result to the mean of the honest:\n\n",
+        N, F);
     naive_mean(x, out);
     printf("  %-12s %-10.3g a loop that adds them up\n", "(no rule)", distance(out, mean));
     for (int r = 0; r < AGG_RULE_COUNT; r++) {
-        agg_rule   rule = (agg_rule)r;
+        agg_rule rule = (agg_rule)r;
         agg_status status = run(rule, rows, out, NULL, NULL);
         if (status > AGG_INEXACT) {
             printf("  %-12s %-10s %s\n", agg_rule_name(rule), "-", agg_status_text(status));
@@ -89,9 +102,12 @@ int main(void) {
         }
         double lambda = agg_lambda(rule, N, F, DIM);
         printf("  %-12s %-10.3g ", agg_rule_name(rule), distance(out, mean));
-        if (lambda < 0) printf("no lambda in the table\n");
-        else if (lambda > 1e300) printf("not resilient: lambda is infinite\n");
-        else printf("never more than %.2f times the honest diameter\n", lambda);
+        if (lambda < 0)
+            printf("no lambda in the table\n");
+        else if (lambda > 1e300)
+            printf("not resilient: lambda is infinite\n");
+        else
+            printf("never more than %.2f times the honest diameter\n", lambda);
     }
     print_report(AGG_MDA, rows, who);
     print_report(AGG_CWTM, rows, who);

@@ -1,7 +1,9 @@
-/* 02: every rule against every attack. One number per pair: how far the result lands from the mean of the honest rows,
-   in units of their diameter (the largest distance between two of them), averaged over random instances.
-   The idea: no rule is best everywhere, a rule is as good as its worst column, and the mean has a very bad one.
-   Build: cc -O2 -I. examples/02_attack_table.c -o 02_attack_table -lm && ./02_attack_table table.svg */
+/* 02: every rule against every attack. One number per pair: how far the result lands from the mean
+   of the honest rows, in units of their diameter (the largest distance between two of them),
+   averaged over random instances.
+   The idea: no rule is best everywhere, a rule is as good as its worst column, and the mean has a
+   very bad one. Build: cc -O2 -I. examples/02_attack_table.c -o 02_attack_table -lm &&
+   ./02_attack_table table.svg */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "plot.h"
@@ -9,18 +11,25 @@
 #include <time.h>
 
 enum { N = 15, F = 3, HONEST = N - F, DIM = 32, INSTANCES = 200 };
-enum { COLS = AGG_ATTACK_COUNT + 2, NNM_ROWS = 5, ROWS = AGG_RULE_COUNT + NNM_ROWS }; /* + no attack, worst */
+
+enum {
+    COLS = AGG_ATTACK_COUNT + 2,
+    NNM_ROWS = 5,
+    ROWS = AGG_RULE_COUNT + NNM_ROWS
+}; /* + no attack, worst */
 
 static const agg_rule after_nnm[NNM_ROWS] = {AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
 
-static uint64_t random_bits(void *self) { /* splitmix64 */
+/* splitmix64 */
+static uint64_t random_bits(void *self) {
     uint64_t *state = (uint64_t *)self, z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
 
-static double normal(uint64_t *state) { /* the sum of twelve uniform numbers is near enough */
+/* the sum of twelve uniform numbers is near enough */
+static double normal(uint64_t *state) {
     double s = -6;
     for (int i = 0; i < 12; i++) s += (double)(random_bits(state) >> 11) / 9007199254740992.0;
     return s;
@@ -48,20 +57,22 @@ static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
     return diameter;
 }
 
-static void attack(int kind, float x[N][DIM], const float *const *rows, uint64_t *state) { /* kind -1: no adversaries */
+/* kind -1: no adversaries */
+static void attack(int kind, float x[N][DIM], const float *const *rows, uint64_t *state) {
     agg_attack_desc a = {N, F, (agg_attack_kind)kind, 0, 0, {random_bits, state}};
     for (int i = HONEST; kind >= 0 && i < N; i++)
         if (agg_attack(&a, rows, HONEST, DIM, x[i], x[i]) != AGG_OK) exit(1);
 }
 
 static agg_desc describe(int row) {
-    int      plain = row < AGG_RULE_COUNT;
+    int plain = row < AGG_RULE_COUNT;
     agg_desc d = agg_make_desc(plain ? (agg_rule)row : after_nnm[row - AGG_RULE_COUNT], N, DIM, F);
     if (!plain) d.pre[0] = AGG_PRE_NNM;
     return d;
 }
 
-static void progress(int done) { /* only if it takes long enough to wonder */
+/* only if it takes long enough to wonder */
+static void progress(int done) {
     static int shown;
     if (done % 10 == 0 && clock() / CLOCKS_PER_SEC >= 2)
         shown = fprintf(stderr, "\r%d of %d instances ", done, INSTANCES);
@@ -70,7 +81,7 @@ static void progress(int done) { /* only if it takes long enough to wonder */
 
 static void measure(double error[ROWS][COLS]) {
     uint64_t state = 2;
-    size_t   size = 0;
+    size_t size = 0;
     for (int r = 0; r < ROWS; r++) {
         agg_desc d = describe(r);
         size = agg_scratch_size(&d) > size ? agg_scratch_size(&d) : size;
@@ -78,9 +89,9 @@ static void measure(double error[ROWS][COLS]) {
     void *scratch = malloc(size);
     for (int t = 0; t < INSTANCES; progress(++t))
         for (int c = 0; c < COLS - 1; c++) {
-            float        x[N][DIM], mean[DIM], out[DIM];
+            float x[N][DIM], mean[DIM], out[DIM];
             const float *rows[N];
-            double       diameter = make_honest(x, mean, &state);
+            double diameter = make_honest(x, mean, &state);
             for (int i = 0; i < N; i++) rows[i] = x[i];
             attack(c - 1, x, rows, &state);
             for (int r = 0; r < ROWS; r++) {
@@ -90,7 +101,8 @@ static void measure(double error[ROWS][COLS]) {
             }
         }
     for (int r = 0; r < ROWS; r++)
-        for (int c = 0; c < COLS - 1; c++) error[r][COLS - 1] = fmax(error[r][COLS - 1], error[r][c]);
+        for (int c = 0; c < COLS - 1; c++)
+            error[r][COLS - 1] = fmax(error[r][COLS - 1], error[r][c]);
     free(scratch);
 }
 
@@ -99,23 +111,33 @@ static void print_table(double error[ROWS][COLS], const char *const *row, const 
         printf(word ? "\n%-14s" : "%-14s", "");
         for (int c = 0; c < COLS; c++) {
             const char *blank = strchr(col[c], ' ');
-            printf(" %8.*s", word ? 8 : blank ? (int)(blank - col[c]) : 0, word && blank ? blank + 1 : col[c]);
+            printf(" %8.*s",
+                   word    ? 8
+                   : blank ? (int)(blank - col[c])
+                           : 0,
+                   word && blank ? blank + 1 : col[c]);
         }
     }
     for (int r = 0; r < ROWS; r++) {
         printf("\n%-14s", row[r]);
-        for (int c = 0; c < COLS; c++) printf(error[r][c] < 9.9995 ? " %8.3f" : " %8.3g", error[r][c]);
+        for (int c = 0; c < COLS; c++)
+            printf(error[r][c] < 9.9995 ? " %8.3f" : " %8.3g", error[r][c]);
     }
     printf("\n");
 }
 
-static int draw(const char *path, double error[ROWS][COLS], const char *const *row, const char *const *col) {
-    plot      p;
-    char      note[160];
-    plot_heat h = {ROWS, COLS, error[0], row, col, {0.05, 2, 1}, "error / honest diameter", AGG_RULE_COUNT, COLS - 1};
+static int draw(const char *path, double error[ROWS][COLS], const char *const *row,
+                const char *const *col) {
+    plot p;
+    char note[160];
+    plot_heat h = {
+        ROWS,           COLS,    error[0], row, col, {0.05, 2, 1}, "error / honest diameter",
+        AGG_RULE_COUNT, COLS - 1};
     if (plot_open(&p, path, 900, 620, "Every rule against every attack") != 0) return -1;
-    snprintf(note, sizeof note, "distance of the result to the mean of the honest rows, in honest diameters: %d rows, "
-             "%d of them Byzantine, dimension %d, mean of %d instances", N, F, DIM, INSTANCES);
+    snprintf(note, sizeof note,
+             "distance of the result to the mean of the honest rows, in honest diameters: %d rows, "
+             "%d of them Byzantine, dimension %d, mean of %d instances",
+             N, F, DIM, INSTANCES);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     plot_heatmap(&p, plot_make_box(118, 106, 764, 456), &h);
     return plot_close(&p);
@@ -123,23 +145,27 @@ static int draw(const char *path, double error[ROWS][COLS], const char *const *r
 
 int main(int argc, char **argv) {
     static double error[ROWS][COLS];
-    static char   nnm_name[NNM_ROWS][32];
-    const char   *row[ROWS], *col[COLS], *path = argc > 1 ? argv[1] : "build/attack_table.svg";
+    static char nnm_name[NNM_ROWS][32];
+    const char *row[ROWS], *col[COLS], *path = argc > 1 ? argv[1] : "build/attack_table.svg";
     if (argc > 2 || path[0] == '-') {
-        printf("usage: 02_attack_table [file.svg]\nPrints the error of every rule under every attack and draws it "
+        printf("usage: 02_attack_table [file.svg]\nPrints the error of every rule under every "
+               "attack and draws it "
                "as a heat map\ninto file.svg (build/attack_table.svg).\n");
         return argc == 2 && strcmp(path, "--help") == 0 ? 0 : 2;
     }
     for (int c = 0; c < COLS; c++)
-        col[c] = c == 0 ? "no attack" : c == COLS - 1 ? "worst" : agg_attack_name((agg_attack_kind)(c - 1));
+        col[c] = c == 0          ? "no attack"
+                 : c == COLS - 1 ? "worst"
+                                 : agg_attack_name((agg_attack_kind)(c - 1));
     for (int r = 0; r < AGG_RULE_COUNT; r++) row[r] = agg_rule_name((agg_rule)r);
     for (int k = 0; k < NNM_ROWS; k++) {
         snprintf(nnm_name[k], sizeof nnm_name[k], "NNM + %s", agg_rule_name(after_nnm[k]));
         row[AGG_RULE_COUNT + k] = nnm_name[k];
     }
     measure(error);
-    printf("error to the honest mean / honest diameter; %d rows, %d Byzantine, dimension %d, mean of %d instances\n\n", N, F,
-           DIM, INSTANCES);
+    printf("error to the honest mean / honest diameter; %d rows, %d Byzantine, dimension %d, mean "
+           "of %d instances\n\n",
+           N, F, DIM, INSTANCES);
     print_table(error, row, col);
     if (draw(path, error, row, col) != 0) return fprintf(stderr, "cannot write %s\n", path), 1;
     printf("\nwrote %s\n", path);

@@ -1,6 +1,6 @@
-/* 07: the agents of a trainer share nothing, so they can run on as many threads as there are. You bring the threads:
-   any job system with "run these n jobs and return" will do, and pool.h beside this file is one in sixty lines.
-   The idea: threads change the time, never a bit of the result.
+/* 07: the agents of a trainer share nothing, so they can run on as many threads as there are. You
+   bring the threads: any job system with "run these n jobs and return" will do, and pool.h beside
+   this file is one in sixty lines. The idea: threads change the time, never a bit of the result.
    Build: cc -O2 -I. examples/07_threads.c -o 07_threads -pthread && ./07_threads */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #define RESNHARPG_IMPLEMENTATION
@@ -20,18 +20,19 @@ static double seconds(void) {
 }
 
 static rn_trainer *train(agg_jobs jobs, double *took) {
-    static cartpole poles[AGENTS]; /* each agent has a task of its own: two threads never touch the same */
-    static rn_net   net;           /* the policy is shared, and only read */
-    rn_trainer     *trainer = NULL;
-    rn_env          envs[AGENTS];
-    rn_net_desc     shape = rn_make_net_desc(4, 2);
+    static cartpole
+        poles[AGENTS]; /* each agent has a task of its own: two threads never touch the same */
+    static rn_net net; /* the policy is shared, and only read */
+    rn_trainer *trainer = NULL;
+    rn_env envs[AGENTS];
+    rn_net_desc shape = rn_make_net_desc(4, 2);
     shape.hidden[0] = shape.hidden[1] = 32;
     for (int i = 0; i < AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, rn_make_net_policy(&net, &shape));
     d.adversaries = F;
     d.jobs = jobs;            /* agents: one job each, in every round */
     d.server.agg.jobs = jobs; /* the rule can use them too; worth it for very long rows only */
-    rn_status    s = rn_trainer_create(&trainer, &d);
+    rn_status s = rn_trainer_create(&trainer, &d);
     const double begin = seconds();
     for (int round = 0; s == RN_OK && round < ROUNDS; round++) s = rn_trainer_run_round(trainer);
     *took = seconds() - begin;
@@ -41,26 +42,28 @@ static rn_trainer *train(agg_jobs jobs, double *took) {
 
 int main(void) {
     static const int counts[] = {1, 2, 4};
-    const agg_jobs   nobody = {NULL, NULL};
-    double           alone, took;
-    int              same = 1;
-    rn_trainer      *first = train(nobody, &alone);
-    const size_t     bytes = rn_trainer_progress(first)->dim * sizeof(rn_real);
+    const agg_jobs nobody = {NULL, NULL};
+    double alone, took;
+    int same = 1;
+    rn_trainer *first = train(nobody, &alone);
+    const size_t bytes = rn_trainer_progress(first)->dim * sizeof(rn_real);
     printf("%d agents, %d rounds, %d parameters\n\n  no job system  %6.3f s\n", AGENTS, ROUNDS,
            (int)rn_trainer_progress(first)->dim, alone);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        pool     p;
+        pool p;
         agg_jobs jobs = {pool_run, &p};
         pool_start(&p, counts[i]);
         rn_trainer *t = train(jobs, &took);
-        const int   equal = memcmp(rn_trainer_theta(t), rn_trainer_theta(first), bytes) == 0;
-        printf("  %d thread%s      %6.3f s, %.2f x as fast, %s\n", counts[i], counts[i] == 1 ? " " : "s", took,
-               alone / took, equal ? "the same bits" : "OTHER BITS");
+        const int equal = memcmp(rn_trainer_theta(t), rn_trainer_theta(first), bytes) == 0;
+        printf("  %d thread%s      %6.3f s, %.2f x as fast, %s\n", counts[i],
+               counts[i] == 1 ? " " : "s", took, alone / took,
+               equal ? "the same bits" : "OTHER BITS");
         same = same && equal;
         rn_trainer_destroy(t);
         pool_stop(&p);
     }
-    printf("\nMore threads than cores gain nothing, and a round waits for its longest trajectory.\n");
+    printf(
+        "\nMore threads than cores gain nothing, and a round waits for its longest trajectory.\n");
     rn_trainer_destroy(first);
     return !same;
 }

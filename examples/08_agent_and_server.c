@@ -1,8 +1,10 @@
-/* 08: agent and server apart, as they would be on different machines. Everything between them is bytes: down goes
-   (round, eta, theta), up comes (round, d). Here the wire is a mailbox in memory; put send() and recv() in its place.
-   One agent falls silent, another has a broken memory chip. There is no checksum: the rule is the check.
+/* 08: agent and server apart, as they would be on different machines. Everything between them is
+   bytes: down goes (round, eta, theta), up comes (round, d). Here the wire is a mailbox in memory;
+   put send() and recv() in its place. One agent falls silent, another has a broken memory chip.
+   There is no checksum: the rule is the check.
    The idea: a server with a robust rule may take any bytes of the right length for numbers.
-   Build: cc -O2 -I. examples/08_agent_and_server.c -o 08_agent_and_server && ./08_agent_and_server */
+   Build: cc -O2 -I. examples/08_agent_and_server.c -o 08_agent_and_server && ./08_agent_and_server
+   */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "envs/cartpole.h"
@@ -12,7 +14,10 @@
 enum { AGENTS = 8, F = 2, SILENT = 6, BROKEN = 7, ROUNDS = 200, DIM = 386, MESSAGE = 8 + 4 * DIM };
 
 /* ---- the wire: little-endian fields of 32 bits, the same on every machine */
-typedef struct mailbox { unsigned char bytes[MESSAGE]; size_t size; } mailbox; /* size 0: nothing came */
+typedef struct mailbox {
+    unsigned char bytes[MESSAGE];
+    size_t size;
+} mailbox; /* size 0: nothing came */
 
 static void put(mailbox *m, uint32_t v) {
     for (int b = 0; b < 4; b++) m->bytes[m->size++] = (unsigned char)(v >> 8 * b);
@@ -30,9 +35,10 @@ static void put_float(mailbox *m, float x) {
     put(m, v);
 }
 
-static float get_float(const mailbox *m, size_t at) { /* any 32 bits are some float; NaN and Inf are floats too */
+/* any 32 bits are some float; NaN and Inf are floats too */
+static float get_float(const mailbox *m, size_t at) {
     const uint32_t v = get(m, at);
-    float          x;
+    float x;
     memcpy(&x, &v, 4);
     return x;
 }
@@ -44,7 +50,8 @@ static void pack(mailbox *m, size_t round, double eta, const float *row) {
     for (int k = 0; k < DIM; k++) put_float(m, row[k]);
 }
 
-static int unpack(const mailbox *m, size_t *round, double *eta, float *row) { /* 0: not a message */
+/* 0: not a message */
+static int unpack(const mailbox *m, size_t *round, double *eta, float *row) {
     if (m->size != MESSAGE) return 0;
     *round = get(m, 0);
     *eta = (double)get_float(m, 4);
@@ -54,11 +61,12 @@ static int unpack(const mailbox *m, size_t *round, double *eta, float *row) { /*
 
 /* ---- the agent's machine: knows the task, its own random numbers and its d; never sees another agent */
 static void agent_machine(rn_agent *agent, const mailbox *down, mailbox *up) {
-    float  theta[DIM];
+    float theta[DIM];
     double eta;
     size_t round;
     if (!unpack(down, &round, &eta, theta)) return;
-    if (rn_agent_run_round(agent, theta, eta) == RN_OK) pack(up, round, eta, rn_agent_direction(agent));
+    if (rn_agent_run_round(agent, theta, eta) == RN_OK)
+        pack(up, round, eta, rn_agent_direction(agent));
 }
 
 /* ---- the server's machine: knows no task and no policy, only N rows of numbers */
@@ -68,20 +76,26 @@ static rn_status server_machine(rn_server *server, const mailbox *up, rn_progres
     for (int i = 0; i < AGENTS; i++) {
         double eta;
         size_t round = 0;
-        int    came = unpack(&up[i], &round, &eta, row[i]) && round == rn_server_current_round(server); /* not a stale one */
+        int came = unpack(&up[i], &round, &eta, row[i]) &&
+                   round == rn_server_current_round(server); /* not a stale one */
         rows[i] = came ? row[i] : NULL;
     }
     return rn_server_update(server, rows, progress);
 }
 
-static void break_bytes(mailbox *m, const agg_rng *rng) { /* one byte in a hundred */
+/* one byte in a hundred */
+static void break_bytes(mailbox *m, const agg_rng *rng) {
     for (size_t i = 8; i < m->size; i++)
         if (rn_draw_below(rng, 100) == 0) m->bytes[i] = (unsigned char)rn_draw_below(rng, 256);
 }
 
-/* agents and server agree on a recipe beforehand; here each takes its half of the one in rn_make_trainer_desc() */
-static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn_env env, int index) {
-    static char   memory[AGENTS][1 << 19]; /* rn_agent_size() tells how much; too little is an error, not a crash */
+/* agents and server agree on a recipe beforehand; here each takes its half of the one in
+   rn_make_trainer_desc() */
+static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn_env env,
+                             int index) {
+    static char
+        memory[AGENTS]
+              [1 << 19]; /* rn_agent_size() tells how much; too little is an error, not a crash */
     rn_agent_desc d;
     memset(&d, 0, sizeof d);
     d.env = env;
@@ -92,12 +106,13 @@ static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn
 }
 
 static rn_status start_server(rn_server **server, const rn_trainer_desc *recipe) {
-    static char    memory[1 << 16];
-    static float   theta[DIM];
-    rn_random      random = rn_make_random(1, AGENTS);
-    const agg_rng  rng = rn_random_rng(&random);
+    static char memory[1 << 16];
+    static float theta[DIM];
+    rn_random random = rn_make_random(1, AGENTS);
+    const agg_rng rng = rn_random_rng(&random);
     rn_server_desc d = recipe->server;
-    recipe->policy.init(recipe->policy.self, &rng, theta); /* the only time the server hears of a policy */
+    recipe->policy.init(recipe->policy.self, &rng,
+                        theta); /* the only time the server hears of a policy */
     d.n = AGENTS;
     d.dim = DIM;
     d.theta = theta;
@@ -106,33 +121,39 @@ static rn_status start_server(rn_server **server, const rn_trainer_desc *recipe)
 
 int main(void) {
     static cartpole poles[AGENTS];
-    static mailbox  down, up[AGENTS];
-    rn_net          net;
-    rn_net_desc     shape = rn_make_net_desc(4, 2);
-    rn_agent       *agent[AGENTS];
-    rn_server      *server;
-    rn_random       random = rn_make_random(8, 0);
-    const agg_rng   rng = rn_random_rng(&random);
-    rn_progress     progress;
+    static mailbox down, up[AGENTS];
+    rn_net net;
+    rn_net_desc shape = rn_make_net_desc(4, 2);
+    rn_agent *agent[AGENTS];
+    rn_server *server;
+    rn_random random = rn_make_random(8, 0);
+    const agg_rng rng = rn_random_rng(&random);
+    rn_progress progress;
     shape.hidden[0] = shape.hidden[1] = 16;
-    rn_env                env = cartpole_env(&poles[0]);
-    const rn_trainer_desc recipe = rn_make_trainer_desc(AGENTS, F, &env, rn_make_net_policy(&net, &shape));
-    rn_status             s = start_server(&server, &recipe);
-    for (int i = 0; i < AGENTS && s == RN_OK; i++) s = start_agent(&agent[i], &recipe, cartpole_env(&poles[i]), i);
+    rn_env env = cartpole_env(&poles[0]);
+    const rn_trainer_desc recipe =
+        rn_make_trainer_desc(AGENTS, F, &env, rn_make_net_policy(&net, &shape));
+    rn_status s = start_server(&server, &recipe);
+    for (int i = 0; i < AGENTS && s == RN_OK; i++)
+        s = start_agent(&agent[i], &recipe, cartpole_env(&poles[i]), i);
     for (int round = 1; s == RN_OK && round <= ROUNDS; round++) {
-        pack(&down, rn_server_current_round(server), rn_server_eta(server), rn_server_theta(server));
+        pack(&down, rn_server_current_round(server), rn_server_eta(server),
+             rn_server_theta(server));
         for (int i = 0; i < AGENTS; i++) {
             up[i].size = 0;
-            if (i == SILENT && round > 40) continue; /* its cable is cut: the server sees an empty mailbox */
+            if (i == SILENT && round > 40)
+                continue; /* its cable is cut: the server sees an empty mailbox */
             agent_machine(agent[i], &down, &up[i]);
             if (i == BROKEN) break_bytes(&up[i], &rng);
         }
         s = server_machine(server, up, &progress);
         if (round % 20 == 0 && s == RN_OK)
-            printf("round %3d: return of agent 0 %5.1f, rows dropped %d, weight of the silent %.2f, the broken %.2f\n",
-                   round, rn_agent_stats(agent[0]).mean_return, (int)progress.dropped, progress.weight[SILENT],
-                   progress.weight[BROKEN]);
+            printf("round %3d: return of agent 0 %5.1f, rows dropped %d, weight of the silent "
+                   "%.2f, the broken %.2f\n",
+                   round, rn_agent_stats(agent[0]).mean_return, (int)progress.dropped,
+                   progress.weight[SILENT], progress.weight[BROKEN]);
     }
-    printf("%s: %d bytes a message, %d agents, 1 silent, 1 broken\n", rn_status_text(s), MESSAGE, AGENTS);
+    printf("%s: %d bytes a message, %d agents, 1 silent, 1 broken\n", rn_status_text(s), MESSAGE,
+           AGENTS);
     return s != RN_OK;
 }

@@ -1,5 +1,6 @@
-/* 09: see what was learned. Ten agents, three of them adversaries, train a hopper (or another of the six tasks); then the
-   policy plays, and its stick figure becomes an animated SVG: open it in a browser.
+/* 09: see what was learned. Ten agents, three of them adversaries, train a hopper (or another of
+   the six tasks); then the policy plays, and its stick figure becomes an animated SVG: open it in a
+   browser.
    The idea: what the trainer leaves is theta, and a policy is theta and rn_policy_act().
    Build: cc -O2 -I. examples/09_watch.c -o 09_watch -lm && ./09_watch --task walker2d walker.svg */
 #define _POSIX_C_SOURCE 200809L /* isatty */
@@ -10,16 +11,23 @@
 #include <unistd.h>
 
 enum { AGENTS = 10, ADVERSARIES = 3, MAX_SECONDS = STICK_FRAMES / 25, PAUSE = 15, NAME = 32 };
-enum { TASK, TRAIN, SECONDS, STILLS, SEED, SAVE, LOAD, OUTPUT, OPTIONS };
-typedef struct option { const char *key, *help, *text; size_t number, least, most; } option; /* most 0: a text */
 
-static void die(const char *what, const char *why) { exit((fprintf(stderr, "%s: %s\n", what, why), 1)); }
+enum { TASK, TRAIN, SECONDS, STILLS, SEED, SAVE, LOAD, OUTPUT, OPTIONS };
+
+typedef struct option {
+    const char *key, *help, *text;
+    size_t number, least, most;
+} option; /* most 0: a text */
+
+static void die(const char *what, const char *why) {
+    exit((fprintf(stderr, "%s: %s\n", what, why), 1));
+}
 
 /* ---- learning, as in lesson 04 */
 static rn_policy make_policy(const stick_task *task, rn_net *net) {
-    stick_state  state;
+    stick_state state;
     const rn_env e = task->env(&state);
-    rn_net_desc  d = rn_make_net_desc(e.obs_dim, e.actions ? e.actions : e.act_dim);
+    rn_net_desc d = rn_make_net_desc(e.obs_dim, e.actions ? e.actions : e.act_dim);
     d.hidden[0] = d.hidden[1] = 32;
     d.gaussian = !e.actions;
     d.log_std = d.log_std_min = -0.5; /* it never stops trying */
@@ -28,12 +36,13 @@ static rn_policy make_policy(const stick_task *task, rn_net *net) {
 
 static rn_trainer *start(const option *o, const stick_task *task, rn_policy policy) {
     static stick_state states[AGENTS];
-    rn_trainer        *trainer = NULL;
-    rn_env             envs[AGENTS];
+    rn_trainer *trainer = NULL;
+    rn_env envs[AGENTS];
     for (int i = 0; i < AGENTS; i++) envs[i] = task->env(&states[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, policy);
     d.method.discount = 0.99;
-    d.server.eta = rn_schedule_constant(0.3), d.server.gamma = rn_schedule_linear(0.03, 0, o[TRAIN].number);
+    d.server.eta = rn_schedule_constant(0.3),
+    d.server.gamma = rn_schedule_linear(0.03, 0, o[TRAIN].number);
     d.adversaries = ADVERSARIES, d.attack.vector.kind = AGG_ATTACK_NOISE, d.seed = o[SEED].number;
     const rn_status s = rn_trainer_create(&trainer, &d);
     if (s != RN_OK) die(task->name, rn_status_text(s));
@@ -53,17 +62,19 @@ static void train(rn_trainer *t, size_t rounds) {
 /* ---- a policy in a file: the task's name, then the server's state, which rn_server_load() checks */
 static void save_policy(const rn_server *s, const stick_task *task, const char *path) {
     const size_t size = NAME + rn_server_save_size(s);
-    char        *bytes = (char *)calloc(1, size);
-    FILE        *file = fopen(path, "wb");
-    if (!bytes || !file || rn_server_save(s, strcpy(bytes, task->name) + NAME, size - NAME) != RN_OK ||
-        fwrite(bytes, 1, size, file) != size || fclose(file) != 0) die(path, "cannot be written");
+    char *bytes = (char *)calloc(1, size);
+    FILE *file = fopen(path, "wb");
+    if (!bytes || !file ||
+        rn_server_save(s, strcpy(bytes, task->name) + NAME, size - NAME) != RN_OK ||
+        fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
+        die(path, "cannot be written");
     free(bytes);
 }
 
 static void load_policy(rn_server *s, const stick_task *task, const char *path) {
     const size_t most = NAME + rn_server_save_size(s) + 1; /* one more: a longer file is noticed */
-    char        *bytes = (char *)calloc(1, most);
-    FILE        *file = fopen(path, "rb");
+    char *bytes = (char *)calloc(1, most);
+    FILE *file = fopen(path, "rb");
     if (!bytes || !file) die(path, "cannot be read");
     const size_t size = fread(bytes, 1, most, file);
     if (size < NAME || strncmp(bytes, task->name, NAME) != 0) die(path, "no policy for this task");
@@ -73,17 +84,19 @@ static void load_policy(rn_server *s, const stick_task *task, const char *path) 
 }
 
 /* ---- the film, with the most likely actions, or random ones if nothing was learned. Who falls starts again. */
-static void play(const option *o, const stick_task *task, const rn_policy *p, const rn_server *from, stick_film *film) {
-    const size_t  size = rn_policy_work_size(p, 0);
-    void         *work = malloc(size);
-    stick_state   state;
-    const rn_env  env = task->env(&state);
-    rn_random     random = rn_make_random(o[SEED].number, AGENTS + 1); /* a stream that no agent has */
-    const agg_rng rng = rn_random_rng(&random), *sample = rn_server_current_round(from) > 1 ? NULL : &rng;
-    rn_real       obs[STICK_NUMBERS], act[STICK_NUMBERS];
-    rn_step_result     result = RN_TRUNCATED;
-    double        reward, sum = 0;
-    int           pause = 0, falls = 0;
+static void play(const option *o, const stick_task *task, const rn_policy *p, const rn_server *from,
+                 stick_film *film) {
+    const size_t size = rn_policy_work_size(p, 0);
+    void *work = malloc(size);
+    stick_state state;
+    const rn_env env = task->env(&state);
+    rn_random random = rn_make_random(o[SEED].number, AGENTS + 1); /* a stream that no agent has */
+    const agg_rng rng = rn_random_rng(&random),
+                  *sample = rn_server_current_round(from) > 1 ? NULL : &rng;
+    rn_real obs[STICK_NUMBERS], act[STICK_NUMBERS];
+    rn_step_result result = RN_TRUNCATED;
+    double reward, sum = 0;
+    int pause = 0, falls = 0;
     stick_begin(film, task);
     while (work && (double)(film->frames + 1) * film->seconds < (double)o[SECONDS].number + 1e-9) {
         const int again = result != RN_RUNNING && pause-- == 0;
@@ -96,7 +109,8 @@ static void play(const option *o, const stick_task *task, const rn_policy *p, co
         }
     }
     free(work);
-    snprintf(film->note, STICK_NOTE, "%d rounds of ten agents, three of them adversaries; %d s: return %.0f, falls: %d",
+    snprintf(film->note, STICK_NOTE,
+             "%d rounds of ten agents, three of them adversaries; %d s: return %.0f, falls: %d",
              (int)rn_server_current_round(from) - 1, (int)o[SECONDS].number, sum, falls);
 }
 
@@ -105,7 +119,8 @@ static void parse(int argc, char **argv, option *o) {
     for (int i = 1, k; i < argc; i++) {
         char *end = argv[i];
         if (strcmp(argv[i], "--help") == 0) {
-            printf("usage: 09_watch [options] [file.svg]\nTrains a policy and draws a film of it for a browser.\n");
+            printf("usage: 09_watch [options] [file.svg]\nTrains a policy and draws a film of it "
+                   "for a browser.\n");
             for (k = 0; k < OPTIONS; k++) printf("  %-10s %s\n", o[k].key, o[k].help);
             exit(0);
         }
@@ -115,35 +130,44 @@ static void parse(int argc, char **argv, option *o) {
         o[k].text = argv[i];
         if (!o[k].most) continue;
         o[k].number = strtoul(argv[i], &end, 10);
-        if (argv[i][0] < '0' || argv[i][0] > '9' || *end || o[k].number < o[k].least || o[k].number > o[k].most)
+        if (argv[i][0] < '0' || argv[i][0] > '9' || *end || o[k].number < o[k].least ||
+            o[k].number > o[k].most)
             die(o[k].key, "not a number, or out of range; see --help");
     }
 }
 
 int main(int argc, char **argv) {
-    option o[OPTIONS] = { /* what it is for, if it is not given, least and most */
-        {"--task", "Hopper (if not given), Walker2d, HalfCheetah, CartPole, InvertedPendulum, "
-                   "InvertedDoublePendulum", "Hopper", 0, 0, 0},
-        {"--train", "rounds, two trajectories of each of ten agents (300); 0: it knows nothing", NULL, 300, 0, 1000000},
+    option o[OPTIONS] = {
+        /* what it is for, if it is not given, least and most */
+        {"--task",
+         "Hopper (if not given), Walker2d, HalfCheetah, CartPole, InvertedPendulum, "
+         "InvertedDoublePendulum",
+         "Hopper", 0, 0, 0},
+        {"--train", "rounds, two trajectories of each of ten agents (300); 0: it knows nothing",
+         NULL, 300, 0, 1000000},
         {"--seconds", "of film, 1 to 60 (10)", NULL, 10, 1, MAX_SECONDS},
-        {"--stills", "so many pictures file_000.svg, file_001.svg, .. instead, at most 999", NULL, 0, 0, 999},
+        {"--stills", "so many pictures file_000.svg, file_001.svg, .. instead, at most 999", NULL,
+         0, 0, 999},
         {"--seed", "of training and film (1)", NULL, 1, 0, 0xffffffff},
         {"--save", "keep the policy in this file", NULL, 0, 0, 0},
         {"--load", "take the policy from this file instead of training", NULL, 0, 0, 0},
         {"file.svg", "what to write (build/watch.svg)", "build/watch.svg", 0, 0, 0}};
     static stick_film film;
-    rn_net            net;
+    rn_net net;
     parse(argc, argv, o);
     const stick_task *task = stick_find(o[TASK].text);
     if (!task) die(o[TASK].text, "no such task; --help lists them");
     const rn_policy policy = make_policy(task, &net);
-    rn_trainer     *trainer = start(o, task, policy);
-    rn_server      *server = rn_trainer_server(trainer);
-    if (o[LOAD].text) load_policy(server, task, o[LOAD].text);
-    else train(trainer, o[TRAIN].number);
+    rn_trainer *trainer = start(o, task, policy);
+    rn_server *server = rn_trainer_server(trainer);
+    if (o[LOAD].text)
+        load_policy(server, task, o[LOAD].text);
+    else
+        train(trainer, o[TRAIN].number);
     if (o[SAVE].text) save_policy(server, task, o[SAVE].text);
     play(o, task, &policy, server, &film);
-    if (stick_write(&film, o[STILLS].number, o[OUTPUT].text) != 0) die(o[OUTPUT].text, "cannot be written");
+    if (stick_write(&film, o[STILLS].number, o[OUTPUT].text) != 0)
+        die(o[OUTPUT].text, "cannot be written");
     rn_trainer_destroy(trainer);
     return printf("%s, %s\nwrote %s\n", task->name, film.note, o[OUTPUT].text), 0;
 }

@@ -1,11 +1,13 @@
-/* pool.h - a small thread pool for the examples: run count jobs on some threads, the caller works too.
+/* pool.h - a small thread pool for the examples: run count jobs on some threads, the caller works
+   too.
 
        pool p;
        pool_start(&p, 4);                                  // with the caller: three threads are made
        desc.jobs.run = pool_run, desc.jobs.self = &p;      // what aggregators.h and resnharpg.h want to know
        pool_stop(&p);
 
-   Any job system will do that calls job(arg, 0 .. count-1), each once, and returns when all are done. Link -pthread. */
+   Any job system will do that calls job(arg, 0 .. count-1), each once, and returns when all are
+   done. Link -pthread. */
 #ifndef POOL_H
 #define POOL_H
 #include <pthread.h>
@@ -13,17 +15,19 @@
 #include <string.h>
 
 #define POOL_MAX 16
+
 typedef struct pool {
     pthread_mutex_t lock;
-    pthread_cond_t  work, done;
-    pthread_t       thread[POOL_MAX];
-    int             threads, quit; /* threads: beside the caller */
-    void          (*job)(void *arg, size_t index);
-    void           *arg;
-    size_t          next, count, busy; /* jobs next .. count-1 are free to take, busy are being done */
+    pthread_cond_t work, done;
+    pthread_t thread[POOL_MAX];
+    int threads, quit; /* threads: beside the caller */
+    void (*job)(void *arg, size_t index);
+    void *arg;
+    size_t next, count, busy; /* jobs next .. count-1 are free to take, busy are being done */
 } pool;
 
-static void pool_work(pool *p) { /* takes jobs until there are none; called and left with the lock held */
+/* takes jobs until there are none; called and left with the lock held */
+static void pool_work(pool *p) {
     while (p->next < p->count) {
         const size_t i = p->next++;
         p->busy++;
@@ -56,7 +60,8 @@ static void pool_run(void *self, size_t count, void (*job)(void *arg, size_t ind
     pthread_mutex_unlock(&p->lock);
 }
 
-static void pool_start(pool *p, int threads) { /* fewer if the system gives fewer: the result is the same */
+/* fewer if the system gives fewer: the result is the same */
+static void pool_start(pool *p, int threads) {
     memset(p, 0, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);

@@ -1,15 +1,17 @@
-/* extract_docs - takes the examples out of the documentation, so that the tests compile and run what readers copy.
+/* extract_docs - takes the examples out of the documentation, so that the tests compile and run
+   what readers copy.
 
    usage: extract_docs OUT_DIR file...
 
    In a header (*.h): the lines indented deeper than a line that starts with QUICK START or EXAMPLE.
-   In Markdown (*.md): the blocks fenced by ```c. Both become OUT_DIR/<file>_<line>.c. A block without main() gets one.
-   Before a block that includes none of the two headers comes the one it is about: that of its file; in Markdown
-   resnharpg.h if it names something rn_, else aggregators.h.
+   In Markdown (*.md): the blocks fenced by ```c. Both become OUT_DIR/<file>_<line>.c. A block
+   without main() gets one. Before a block that includes none of the two headers comes the one it is
+   about: that of its file; in Markdown resnharpg.h if it names something rn_, else aggregators.h.
 
-   A comment `// prints: text` promises one line of output; in order they become OUT_DIR/<file>_<line>.expected.
-   From Markdown also: OUT_DIR/targets (file:line target, of every `make target` in a ```sh block) and
-   OUT_DIR/links (file:line path, of every link or image that is not a web address). */
+   A comment `// prints: text` promises one line of output; in order they become
+   OUT_DIR/<file>_<line>.expected. From Markdown also: OUT_DIR/targets (file:line target, of every
+   `make target` in a ```sh block) and OUT_DIR/links (file:line path, of every link or image that is
+   not a web address). */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +19,15 @@
 
 #define MAX_LINE 1024
 
-typedef struct text {   /* a file as lines without their ends */
+typedef struct text { /* a file as lines without their ends */
     const char *name;
-    char      (*line)[MAX_LINE];
-    size_t      count;
+    char (*line)[MAX_LINE];
+    size_t count;
 } text;
 
 typedef struct output {
     const char *dir;
-    FILE       *targets, *links;
+    FILE *targets, *links;
 } output;
 
 static void die(const char *what, const char *name) {
@@ -39,7 +41,9 @@ static FILE *open_file(const char *name, const char *mode) {
     return file;
 }
 
-static int starts_with(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
+static int starts_with(const char *s, const char *prefix) {
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
 
 static int ends_with(const char *s, const char *suffix) {
     const size_t n = strlen(s), k = strlen(suffix);
@@ -56,15 +60,15 @@ static void trim_end(char *s) {
 }
 
 static text read_text(const char *name) {
-    text   t        = {name, NULL, 0};
+    text t = {name, NULL, 0};
     size_t capacity = 0;
-    FILE  *file     = open_file(name, "r");
+    FILE *file = open_file(name, "r");
     for (char line[MAX_LINE]; fgets(line, sizeof line, file); t.count++) {
         if (!strchr(line, '\n') && !feof(file)) die("line too long in", name);
         trim_end(line);
         if (t.count == capacity) {
             capacity = capacity ? 2 * capacity : 256;
-            t.line = (char (*)[MAX_LINE])realloc(t.line, capacity * sizeof *t.line);
+            t.line = (char(*)[MAX_LINE])realloc(t.line, capacity * sizeof *t.line);
             if (!t.line) die("no memory for", name);
         }
         memcpy(t.line[t.count], line, sizeof line);
@@ -75,9 +79,11 @@ static text read_text(const char *name) {
 
 /* ---- one block: lines [from, to) ------------------------------------------------------------------------------- */
 
-static void block_path(char *path, const output *o, const text *t, size_t from, const char *suffix) {
+static void block_path(char *path, const output *o, const text *t, size_t from,
+                       const char *suffix) {
     const char *base = strrchr(t->name, '/') ? strrchr(t->name, '/') + 1 : t->name;
-    snprintf(path, MAX_LINE, "%s/%.*s_%lu%s", o->dir, (int)strcspn(base, "."), base, (unsigned long)from + 1, suffix);
+    snprintf(path, MAX_LINE, "%s/%.*s_%lu%s", o->dir, (int)strcspn(base, "."), base,
+             (unsigned long)from + 1, suffix);
 }
 
 static int mentions(const text *t, size_t from, size_t to, const char *what) {
@@ -88,15 +94,19 @@ static int mentions(const text *t, size_t from, size_t to, const char *what) {
 }
 
 static void write_headers(FILE *file, const text *t, size_t from, size_t to) {
-    const int   second = ends_with(t->name, ".h") ? ends_with(t->name, "resnharpg.h") : mentions(t, from, to, "rn_");
-    const char *name   = second ? "resnharpg.h" : "aggregators.h";
-    const char *macro  = second ? "RESNHARPG" : "AGGREGATORS";
+    const int second =
+        ends_with(t->name, ".h") ? ends_with(t->name, "resnharpg.h") : mentions(t, from, to, "rn_");
+    const char *name = second ? "resnharpg.h" : "aggregators.h";
+    const char *macro = second ? "RESNHARPG" : "AGGREGATORS";
     fprintf(file, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
-    if (mentions(t, from, to, "#include \"resnharpg.h") || mentions(t, from, to, "#include \"aggregators.h")) return;
+    if (mentions(t, from, to, "#include \"resnharpg.h") ||
+        mentions(t, from, to, "#include \"aggregators.h"))
+        return;
     fprintf(file, "#define %s_IMPLEMENTATION\n#include \"%s\"\n", macro, name);
 }
 
-static void write_lines(FILE *file, const text *t, size_t from, size_t to, int directives) { /* -1: all lines */
+/* -1: all lines */
+static void write_lines(FILE *file, const text *t, size_t from, size_t to, int directives) {
     for (size_t i = from; i < to; i++) {
         const char *line = t->line[i];
         if (directives >= 0 && (line[indent(line)] == '#') != directives) continue;
@@ -105,7 +115,7 @@ static void write_lines(FILE *file, const text *t, size_t from, size_t to, int d
 }
 
 static void write_block(const output *o, const text *t, size_t from, size_t to) {
-    char  path[MAX_LINE];
+    char path[MAX_LINE];
     FILE *file;
     block_path(path, o, t, from, ".c");
     file = open_file(path, "w");
@@ -123,7 +133,7 @@ static void write_block(const output *o, const text *t, size_t from, size_t to) 
 
 static void write_expected(const output *o, const text *t, size_t from, size_t to) {
     const char *mark = "// prints: ";
-    FILE       *file = NULL;
+    FILE *file = NULL;
     for (size_t i = from; i < to; i++) {
         const char *promise = strstr(t->line[i], mark);
         if (!promise) continue;
@@ -153,11 +163,12 @@ static int is_marker(const char *line) {
     return 0;
 }
 
-static size_t take_header(const output *o, const text *t) { /* number of blocks */
+/* number of blocks */
+static size_t take_header(const output *o, const text *t) {
     size_t blocks = 0;
     for (size_t i = 0; i < t->count; i++) {
         const size_t from = i + 1;
-        size_t       to   = from; /* one past the last line of code */
+        size_t to = from; /* one past the last line of code */
         if (!is_marker(t->line[i])) continue;
         for (size_t j = from; j < t->count && !strstr(t->line[j], "*/"); j++) {
             if (blank(t->line[j])) continue;
@@ -174,8 +185,9 @@ static size_t take_header(const output *o, const text *t) { /* number of blocks 
 
 /* ---- Markdown ---------------------------------------------------------------------------------------------------- */
 
-static void take_targets(const output *o, const text *t, size_t i) { /* every word after make that is no option */
-    char  line[MAX_LINE];
+/* every word after make that is no option */
+static void take_targets(const output *o, const text *t, size_t i) {
+    char line[MAX_LINE];
     char *word;
     memcpy(line, t->line[i], sizeof line);
     word = strtok(line, " $");
@@ -186,7 +198,8 @@ static void take_targets(const output *o, const text *t, size_t i) { /* every wo
     }
 }
 
-static void take_links(const output *o, const text *t, size_t i) { /* [text](path) */
+/* [text](path) */
+static void take_links(const output *o, const text *t, size_t i) {
     for (const char *s = t->line[i]; (s = strstr(s, "](")) != NULL;) {
         s += 2;
         if (starts_with(s, "http") || *s == '#') continue;
@@ -194,13 +207,14 @@ static void take_links(const output *o, const text *t, size_t i) { /* [text](pat
     }
 }
 
-static size_t take_markdown(const output *o, const text *t) { /* number of C blocks */
+/* number of C blocks */
+static size_t take_markdown(const output *o, const text *t) {
     size_t blocks = 0;
     for (size_t i = 0; i < t->count; i++) {
-        const int    fence = starts_with(t->line[i], "```");
-        const int    is_c  = fence && strcmp(t->line[i] + 3, "c") == 0;
-        const int    is_sh = fence && strcmp(t->line[i] + 3, "sh") == 0;
-        const size_t from  = i + 1;
+        const int fence = starts_with(t->line[i], "```");
+        const int is_c = fence && strcmp(t->line[i] + 3, "c") == 0;
+        const int is_sh = fence && strcmp(t->line[i] + 3, "sh") == 0;
+        const size_t from = i + 1;
         if (!fence) {
             take_links(o, t, i);
             continue;
@@ -217,7 +231,7 @@ static size_t take_markdown(const output *o, const text *t) { /* number of C blo
 
 int main(int argc, char **argv) {
     output o = {NULL, NULL, NULL};
-    char   path[MAX_LINE];
+    char path[MAX_LINE];
     if (argc < 3) die("usage: extract_docs OUT_DIR", "file...");
     o.dir = argv[1];
     snprintf(path, sizeof path, "%s/targets", o.dir);
@@ -225,8 +239,9 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "%s/links", o.dir);
     o.links = open_file(path, "w");
     for (int i = 2; i < argc; i++) {
-        const text   t      = read_text(argv[i]);
-        const size_t blocks = ends_with(argv[i], ".md") ? take_markdown(&o, &t) : take_header(&o, &t);
+        const text t = read_text(argv[i]);
+        const size_t blocks =
+            ends_with(argv[i], ".md") ? take_markdown(&o, &t) : take_header(&o, &t);
         if (blocks == 0) die("no example in", argv[i]);
         free(t.line);
     }

@@ -2,9 +2,10 @@
 
    usage: merge_coverage FILE REASONS header...
 
-   FILE is the text of `gcov -b -c -t`, of any number of programs one after the other. A header is compiled into each of
-   them, as float and as double: a line or a branch counts as covered if one of them took it. REASONS explains what is not:
-   lines "piece of the source line => reason"; what has no reason is listed last and makes the program fail. */
+   FILE is the text of `gcov -b -c -t`, of any number of programs one after the other. A header is
+   compiled into each of them, as float and as double: a line or a branch counts as covered if one
+   of them took it. REASONS explains what is not: lines "piece of the source line => reason"; what
+   has no reason is listed last and makes the program fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,11 @@
 #define MAX_BRANCHES 64 /* of one line; further ones are not looked at */
 
 typedef struct line_info {
-    int           code, run;                /* has code in some program; ran in some program */
-    unsigned char branch[MAX_BRANCHES];     /* there is one of that number: gcov numbers calls along with them */
+    int code, run; /* has code in some program; ran in some program */
+    unsigned char
+        branch[MAX_BRANCHES]; /* there is one of that number: gcov numbers calls along with them */
     unsigned char taken[MAX_BRANCHES];
-    char          source[160];
+    char source[160];
 } line_info;
 
 static line_info lines[MAX_LINES];
@@ -28,10 +30,10 @@ static const char *base_name(const char *path) {
 
 /* "   count:  number:source"; count is - (no code), ##### or ===== (never run) or digits, perhaps with a star */
 static line_info *take_line(const char *text) {
-    const char   *number = strchr(text, ':'), *source = number ? strchr(number + 1, ':') : NULL;
-    const char   *count  = text + strspn(text, " ");
-    unsigned long n      = number ? strtoul(number + 1, NULL, 10) : 0;
-    line_info    *line   = &lines[n];
+    const char *number = strchr(text, ':'), *source = number ? strchr(number + 1, ':') : NULL;
+    const char *count = text + strspn(text, " ");
+    unsigned long n = number ? strtoul(number + 1, NULL, 10) : 0;
+    line_info *line = &lines[n];
     if (!source || n == 0 || n >= MAX_LINES) return NULL;
     if (*count == '-') return line;
     line->code = 1;
@@ -41,8 +43,9 @@ static line_info *take_line(const char *text) {
     return line;
 }
 
-static void take_branch(line_info *line, const char *text) { /* "branch  1 taken 5", or "branch  1 never executed" */
-    unsigned      index;
+/* "branch  1 taken 5", or "branch  1 never executed" */
+static void take_branch(line_info *line, const char *text) {
+    unsigned index;
     unsigned long count = 0;
     if (sscanf(text, "branch %u taken %lu", &index, &count) < 1 || index >= MAX_BRANCHES) return;
     line->branch[index] = 1;
@@ -50,10 +53,10 @@ static void take_branch(line_info *line, const char *text) { /* "branch  1 taken
 }
 
 static void read_gcov(const char *path, const char *header) {
-    char       text[4096];
-    int        inside  = 0;
+    char text[4096];
+    int inside = 0;
     line_info *current = NULL;
-    FILE      *file    = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     if (!file) {
         fprintf(stderr, "merge_coverage: cannot open %s\n", path);
         exit(EXIT_FAILURE);
@@ -62,7 +65,7 @@ static void read_gcov(const char *path, const char *header) {
         char *source = strstr(text, "0:Source:");
         if (source) {
             source[strcspn(source, "\n")] = '\0';
-            inside  = strcmp(base_name(source + strlen("0:Source:")), header) == 0;
+            inside = strcmp(base_name(source + strlen("0:Source:")), header) == 0;
             current = NULL;
         } else if (inside && strncmp(text, "branch", 6) == 0) {
             if (current) take_branch(current, text);
@@ -80,11 +83,13 @@ static size_t count(const unsigned char *flags) {
 }
 
 #define MAX_REASONS 400
+
 static struct reason { char piece[160], why[200]; } reasons[MAX_REASONS];
+
 static size_t reason_count;
 
 static void read_reasons(const char *path) {
-    char  text[512];
+    char text[512];
     FILE *file = fopen(path, "r");
     while (file && fgets(text, sizeof text, file) && reason_count < MAX_REASONS) {
         char *arrow = strstr(text, " => ");
@@ -96,33 +101,41 @@ static void read_reasons(const char *path) {
     }
     if (file) fclose(file);
 }
+
 static const char *reason_for(const char *source) {
-    for (size_t i = 0; i < reason_count; i++) if (strstr(source, reasons[i].piece)) return reasons[i].why;
+    for (size_t i = 0; i < reason_count; i++)
+        if (strstr(source, reasons[i].piece)) return reasons[i].why;
     return NULL;
 }
 
 static void print_share(const char *what, size_t part, size_t whole) {
-    printf("    %-8s %5.1f %%  (%lu of %lu)\n", what, whole ? 100.0 * (double)part / (double)whole : 0.0,
-           (unsigned long)part, (unsigned long)whole);
+    printf("    %-8s %5.1f %%  (%lu of %lu)\n", what,
+           whole ? 100.0 * (double)part / (double)whole : 0.0, (unsigned long)part,
+           (unsigned long)whole);
 }
 
 static void print_line(size_t i, const char *why) {
     const line_info *line = &lines[i];
-    if (!line->run) printf("    never run   ");
-    else printf("    %2lu of %2lu taken", (unsigned long)count(line->taken), (unsigned long)count(line->branch));
+    if (!line->run)
+        printf("    never run   ");
+    else
+        printf("    %2lu of %2lu taken", (unsigned long)count(line->taken),
+               (unsigned long)count(line->branch));
     printf(" %4lu: %s\n", (unsigned long)i, line->source + strspn(line->source, " "));
     if (why) printf("                         because %s\n", why);
 }
 
-typedef struct tally { size_t code, run, branches, taken, open; } tally; /* open: not covered and not explained */
+typedef struct tally {
+    size_t code, run, branches, taken, open;
+} tally; /* open: not covered and not explained */
 
 static void report(const char *header, tally *all) {
     size_t code = 0, run = 0, branches = 0, taken = 0, open = 0;
     for (size_t i = 0; i < MAX_LINES; i++) {
         code += lines[i].code != 0;
-        run  += lines[i].run != 0;
+        run += lines[i].run != 0;
         branches += count(lines[i].branch);
-        taken    += count(lines[i].taken);
+        taken += count(lines[i].taken);
     }
     printf("\n%s\n", header);
     print_share("lines", run, code);
@@ -130,7 +143,8 @@ static void report(const char *header, tally *all) {
     for (int explained = 1; explained >= 0; explained--) {
         for (size_t i = 0; i < MAX_LINES; i++) {
             const char *why = reason_for(lines[i].source);
-            if (!lines[i].code || (lines[i].run && count(lines[i].taken) == count(lines[i].branch))) continue;
+            if (!lines[i].code || (lines[i].run && count(lines[i].taken) == count(lines[i].branch)))
+                continue;
             if (explained != (why != NULL)) continue;
             if (!why && !open++) printf("  without a reason:\n");
             print_line(i, why);
@@ -155,7 +169,8 @@ int main(int argc, char **argv) {
         read_gcov(argv[1], base_name(argv[i]));
         report(argv[i], &all);
     }
-    printf("\nlines %lu of %lu, branches %lu of %lu; %lu lines without a test or a reason in %s\n", (unsigned long)all.run,
-           (unsigned long)all.code, (unsigned long)all.taken, (unsigned long)all.branches, (unsigned long)all.open, argv[2]);
+    printf("\nlines %lu of %lu, branches %lu of %lu; %lu lines without a test or a reason in %s\n",
+           (unsigned long)all.run, (unsigned long)all.code, (unsigned long)all.taken,
+           (unsigned long)all.branches, (unsigned long)all.open, argv[2]);
     return all.open ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,9 +1,12 @@
-/* Reference code for aggregators.h: plain, slow, of the textbook kind, written from the definitions alone.
-   The tests compare the library with it; bench/ times it. Include aggregators.h first (for agg_real and agg_desc).
+/* Reference code for aggregators.h: plain, slow, of the textbook kind, written from the definitions
+   alone.
+   The tests compare the library with it; bench/ times it. Include aggregators.h first (for agg_real
+   and agg_desc).
 
    x: n rows of dim numbers, all finite. out, mag: dim numbers; w: n numbers. w and mag may be NULL.
-   w[i] is the share of row i in out (coordinate-wise rules: averaged over coordinates); mag[k] is the largest |x_ik|
-   that went into out[k], which is what rounding errors scale with. Ties go to the lower row. */
+   w[i] is the share of row i in out (coordinate-wise rules: averaged over coordinates); mag[k] is
+   the largest |x_ik| that went into out[k], which is what rounding errors scale with. Ties go to
+   the lower row. */
 #ifndef TESTS_REFERENCE_H
 #define TESTS_REFERENCE_H
 #include <math.h>
@@ -13,49 +16,77 @@
 #include <string.h>
 
 #ifndef REF_REAL
-#define REF_REAL long double /* no square of a double overflows or underflows in it */
+  #define REF_REAL long double /* no square of a double overflows or underflows in it */
 #endif
 typedef REF_REAL ref_num;
 
 static inline ref_num ref_sqrt(ref_num v) { return (ref_num)sqrtl((long double)v); }
+
 static inline ref_num ref_abs(ref_num v) { return v < 0 ? -v : v; }
+
 static inline void *ref_alloc(size_t count, size_t size) {
     void *p = calloc(count ? count : 1, size);
-    if (!p) { fprintf(stderr, "out of memory\n"); exit(2); }
+    if (!p) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
     return p;
 }
-static inline ref_num *ref_new(size_t count) { return (ref_num *)ref_alloc(count, sizeof(ref_num)); }
+
+static inline ref_num *ref_new(size_t count) {
+    return (ref_num *)ref_alloc(count, sizeof(ref_num));
+}
 
 /* ---- distances, order, subsets ---- */
 static inline ref_num ref_dist2(const agg_real *a, const agg_real *b, size_t dim) {
     ref_num sum = 0;
-    for (size_t k = 0; k < dim; k++) { ref_num t = (ref_num)a[k] - (ref_num)b[k]; sum += t * t; }
+    for (size_t k = 0; k < dim; k++) {
+        ref_num t = (ref_num)a[k] - (ref_num)b[k];
+        sum += t * t;
+    }
     return sum;
 }
+
 static inline ref_num ref_norm2(const agg_real *a, size_t dim) {
     ref_num sum = 0;
     for (size_t k = 0; k < dim; k++) sum += (ref_num)a[k] * (ref_num)a[k];
     return sum;
 }
-static inline ref_num *ref_distances2(const agg_real *const *x, size_t n, size_t dim) { /* n x n, to be freed */
+
+/* n x n, to be freed */
+static inline ref_num *ref_distances2(const agg_real *const *x, size_t n, size_t dim) {
     ref_num *d2 = ref_new(n * n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++) d2[i * n + j] = d2[j * n + i] = ref_dist2(x[i], x[j], dim);
     return d2;
 }
-typedef struct ref_item { ref_num key; size_t row; } ref_item;
-static inline int ref_compare(const void *a, const void *b) { /* by key, equal keys by row */
+
+typedef struct ref_item {
+    ref_num key;
+    size_t row;
+} ref_item;
+
+/* by key, equal keys by row */
+static inline int ref_compare(const void *a, const void *b) {
     const ref_item *p = (const ref_item *)a, *q = (const ref_item *)b;
     if (p->key < q->key) return -1;
     if (p->key > q->key) return 1;
     return p->row < q->row ? -1 : p->row > q->row;
 }
-static inline void ref_sort(ref_item *items, size_t n) { qsort(items, n, sizeof *items, ref_compare); }
+
+static inline void ref_sort(ref_item *items, size_t n) {
+    qsort(items, n, sizeof *items, ref_compare);
+}
+
 static inline ref_num ref_median(const ref_item *sorted, size_t n) {
     return n % 2 ? sorted[n / 2].key : (sorted[n / 2 - 1].key + sorted[n / 2].key) / 2;
 }
+
 /* all k-subsets of 0..n-1 in lexicographic order */
-static inline void ref_first_subset(size_t *s, size_t k) { for (size_t i = 0; i < k; i++) s[i] = i; }
+static inline void ref_first_subset(size_t *s, size_t k) {
+    for (size_t i = 0; i < k; i++) s[i] = i;
+}
+
 static inline int ref_next_subset(size_t *s, size_t k, size_t n) {
     for (size_t i = k; i-- > 0;)
         if (s[i] < n - k + i) {
@@ -67,8 +98,8 @@ static inline int ref_next_subset(size_t *s, size_t k, size_t n) {
 }
 
 /* ---- rules that mix rows: out = sum_i w_i x_i ---- */
-static inline void ref_mix(const agg_real *const *x, size_t n, size_t dim, const double *w, ref_num total, ref_num *out,
-                           ref_num *mag) {
+static inline void ref_mix(const agg_real *const *x, size_t n, size_t dim, const double *w,
+                           ref_num total, ref_num *out, ref_num *mag) {
     for (size_t k = 0; k < dim; k++) {
         ref_num sum = 0, top = 0;
         for (size_t i = 0; i < n; i++)
@@ -80,23 +111,28 @@ static inline void ref_mix(const agg_real *const *x, size_t n, size_t dim, const
         if (mag) mag[k] = top;
     }
 }
-static inline void ref_mean_of(const agg_real *const *x, size_t n, size_t dim, const size_t *s, size_t count,
-                               ref_num *out, double *w, ref_num *mag) {
+
+static inline void ref_mean_of(const agg_real *const *x, size_t n, size_t dim, const size_t *s,
+                               size_t count, ref_num *out, double *w, ref_num *mag) {
     double *one = (double *)ref_alloc(n, sizeof *one);
     for (size_t i = 0; i < count; i++) one[s[i]] = 1;
     ref_mix(x, n, dim, one, (ref_num)count, out, mag);
-    if (w) for (size_t i = 0; i < n; i++) w[i] = one[i] / (double)count;
+    if (w)
+        for (size_t i = 0; i < n; i++) w[i] = one[i] / (double)count;
     free(one);
 }
-static inline void ref_mean_of_first(const agg_real *const *x, size_t n, size_t dim, const ref_item *items,
-                                     size_t count,
-                                     ref_num *out, double *w, ref_num *mag) {
+
+static inline void ref_mean_of_first(const agg_real *const *x, size_t n, size_t dim,
+                                     const ref_item *items, size_t count, ref_num *out, double *w,
+                                     ref_num *mag) {
     size_t *s = (size_t *)ref_alloc(count, sizeof *s);
     for (size_t i = 0; i < count; i++) s[i] = items[i].row;
     ref_mean_of(x, n, dim, s, count, out, w, mag);
     free(s);
 }
-static inline void ref_mean(const agg_real *const *x, size_t n, size_t dim, ref_num *out, double *w, ref_num *mag) {
+
+static inline void ref_mean(const agg_real *const *x, size_t n, size_t dim, ref_num *out, double *w,
+                            ref_num *mag) {
     size_t *s = (size_t *)ref_alloc(n, sizeof *s);
     ref_first_subset(s, n);
     ref_mean_of(x, n, dim, s, n, out, w, mag);
@@ -107,68 +143,102 @@ static inline void ref_mean(const agg_real *const *x, size_t n, size_t dim, ref_
 static inline ref_num ref_diameter2(const ref_num *d2, size_t n, const size_t *s, size_t k) {
     ref_num top = 0;
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < i; j++) if (d2[s[i] * n + s[j]] > top) top = d2[s[i] * n + s[j]];
+        for (size_t j = 0; j < i; j++)
+            if (d2[s[i] * n + s[j]] > top) top = d2[s[i] * n + s[j]];
     return top;
 }
-static inline ref_num ref_mda_set(const ref_num *d2, size_t n, size_t f, size_t *best) { /* every subset */
+
+/* every subset */
+static inline ref_num ref_mda_set(const ref_num *d2, size_t n, size_t f, size_t *best) {
     const size_t k = n - f;
     size_t *s = (size_t *)ref_alloc(k, sizeof *s);
     ref_num least = -1;
     ref_first_subset(s, k);
     do {
         ref_num d = ref_diameter2(d2, n, s, k);
-        if (least < 0 || d < least) { least = d; memcpy(best, s, k * sizeof *s); }
+        if (least < 0 || d < least) {
+            least = d;
+            memcpy(best, s, k * sizeof *s);
+        }
     } while (ref_next_subset(s, k, n));
     free(s);
     return least;
 }
-/* The same by depth-first search in the same order, leaving a branch as soon as it cannot be strictly better. */
-typedef struct ref_search { const ref_num *d2; size_t n, k; size_t *s, *best; ref_num least; } ref_search;
+
+/* The same by depth-first search in the same order, leaving a branch as soon as it cannot be
+   strictly better. */
+typedef struct ref_search {
+    const ref_num *d2;
+    size_t n, k;
+    size_t *s, *best;
+    ref_num least;
+} ref_search;
+
 static inline void ref_search_from(ref_search *q, size_t depth, size_t from, ref_num diameter) {
-    if (depth == q->k) { q->least = diameter; memcpy(q->best, q->s, q->k * sizeof *q->s); return; }
+    if (depth == q->k) {
+        q->least = diameter;
+        memcpy(q->best, q->s, q->k * sizeof *q->s);
+        return;
+    }
     for (size_t i = from; i + (q->k - depth) <= q->n; i++) {
         ref_num d = diameter;
-        for (size_t j = 0; j < depth; j++) if (q->d2[i * q->n + q->s[j]] > d) d = q->d2[i * q->n + q->s[j]];
+        for (size_t j = 0; j < depth; j++)
+            if (q->d2[i * q->n + q->s[j]] > d) d = q->d2[i * q->n + q->s[j]];
         if (q->least >= 0 && d >= q->least) continue;
         q->s[depth] = i;
         ref_search_from(q, depth + 1, i + 1, d);
     }
 }
+
 static inline ref_num ref_mda_set_pruned(const ref_num *d2, size_t n, size_t f, size_t *best) {
     ref_search q;
-    q.d2 = d2; q.n = n; q.k = n - f; q.best = best; q.least = -1;
+    q.d2 = d2;
+    q.n = n;
+    q.k = n - f;
+    q.best = best;
+    q.least = -1;
     q.s = (size_t *)ref_alloc(q.k, sizeof *q.s);
     ref_search_from(&q, 0, 0, 0);
     free(q.s);
     return q.least;
 }
-static inline ref_num ref_mda(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
-                              ref_num *mag) {
+
+static inline ref_num ref_mda(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                              ref_num *out, double *w, ref_num *mag) {
     ref_num *d2 = ref_distances2(x, n, dim), least;
-    size_t  *s  = (size_t *)ref_alloc(n, sizeof *s);
+    size_t *s = (size_t *)ref_alloc(n, sizeof *s);
     least = n <= 12 ? ref_mda_set(d2, n, f, s) : ref_mda_set_pruned(d2, n, f, s);
     ref_mean_of(x, n, dim, s, n - f, out, w, mag);
-    free(d2); free(s);
+    free(d2);
+    free(s);
     return ref_sqrt(least);
 }
 
 /* Krum: score of row i among the `count` rows of `alive`, with `near` neighbours */
-static inline ref_num ref_krum_score(const ref_num *d2, size_t n, const char *alive, size_t i, size_t near) {
+static inline ref_num ref_krum_score(const ref_num *d2, size_t n, const char *alive, size_t i,
+                                     size_t near) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     size_t m = 0;
     ref_num sum = 0;
-    for (size_t j = 0; j < n; j++) if (j != i && alive[j]) { items[m].key = d2[i * n + j]; items[m++].row = j; }
+    for (size_t j = 0; j < n; j++)
+        if (j != i && alive[j]) {
+            items[m].key = d2[i * n + j];
+            items[m++].row = j;
+        }
     ref_sort(items, m);
     for (size_t j = 0; j < near && j < m; j++) sum += items[j].key;
     free(items);
     return sum;
 }
+
 static inline size_t ref_krum_neighbours(size_t m, size_t f, int classic) {
     const size_t less = f + (classic ? 2 : 1);
     return m > less ? m - less : 0;
 }
+
 /* best first */
-static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int classic, ref_item *items) {
+static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int classic,
+                                  ref_item *items) {
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
     for (size_t i = 0; i < n; i++) {
@@ -178,31 +248,39 @@ static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int cla
     ref_sort(items, n);
     free(alive);
 }
-static inline void ref_multi_krum(const agg_real *const *x, size_t n, size_t dim, size_t f, int classic, size_t q,
-                                  ref_num *out, double *w, ref_num *mag) {
-    ref_num  *d2    = ref_distances2(x, n, dim);
+
+static inline void ref_multi_krum(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                                  int classic, size_t q, ref_num *out, double *w, ref_num *mag) {
+    ref_num *d2 = ref_distances2(x, n, dim);
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     ref_krum_order(d2, n, f, classic, items);
     ref_mean_of_first(x, n, dim, items, q, out, w, mag);
-    free(d2); free(items);
+    free(d2);
+    free(items);
 }
 
 /* CGE, MoNNA */
-static inline void ref_cge(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
-                           ref_num *mag) {
+static inline void ref_cge(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out,
+                           double *w, ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
-    for (size_t i = 0; i < n; i++) { items[i].row = i; items[i].key = ref_norm2(x[i], dim); }
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = ref_norm2(x[i], dim);
+    }
     ref_sort(items, n);
     ref_mean_of_first(x, n, dim, items, n - f, out, w, mag);
     free(items);
 }
-static inline void ref_nearest(const agg_real *const *x, size_t n, size_t dim, size_t pivot, ref_item *items) {
+
+static inline void ref_nearest(const agg_real *const *x, size_t n, size_t dim, size_t pivot,
+                               ref_item *items) {
     for (size_t i = 0; i < n; i++) {
         items[i].row = i;
         items[i].key = i == pivot ? -1 : ref_dist2(x[i], x[pivot], dim);
     }
     ref_sort(items, n); /* the pivot itself comes first */
 }
+
 static inline void ref_monna(const agg_real *const *x, size_t n, size_t dim, size_t f, size_t pivot,
                              ref_num *out, double *w, ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
@@ -212,12 +290,19 @@ static inline void ref_monna(const agg_real *const *x, size_t n, size_t dim, siz
 }
 
 /* ---- coordinate-wise rules ---- */
-static inline void ref_column(const agg_real *const *x, size_t n, size_t k, ref_item *items) { /* sorted by value */
-    for (size_t i = 0; i < n; i++) { items[i].row = i; items[i].key = (ref_num)x[i][k]; }
+/* sorted by value */
+static inline void ref_column(const agg_real *const *x, size_t n, size_t k, ref_item *items) {
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = (ref_num)x[i][k];
+    }
     ref_sort(items, n);
 }
-static inline void ref_average(const agg_real *const *x, size_t k, size_t dim, const ref_item *items, size_t count,
-                               ref_num *out, double *w, ref_num *mag) { /* of the values x_.k of these rows */
+
+/* of the values x_.k of these rows */
+static inline void ref_average(const agg_real *const *x, size_t k, size_t dim,
+                               const ref_item *items, size_t count, ref_num *out, double *w,
+                               ref_num *mag) {
     ref_num sum = 0, top = 0;
     for (size_t i = 0; i < count; i++) {
         ref_num v = (ref_num)x[items[i].row][k];
@@ -228,8 +313,9 @@ static inline void ref_average(const agg_real *const *x, size_t k, size_t dim, c
     out[k] = sum / (ref_num)count;
     if (mag) mag[k] = top;
 }
-static inline void ref_cwtm(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
-                            ref_num *mag) {
+
+static inline void ref_cwtm(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out,
+                            double *w, ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     if (w) memset(w, 0, n * sizeof *w);
     for (size_t k = 0; k < dim; k++) {
@@ -238,11 +324,14 @@ static inline void ref_cwtm(const agg_real *const *x, size_t n, size_t dim, size
     }
     free(items);
 }
-static inline void ref_cwmed(const agg_real *const *x, size_t n, size_t dim, ref_num *out, double *w, ref_num *mag) {
+
+static inline void ref_cwmed(const agg_real *const *x, size_t n, size_t dim, ref_num *out,
+                             double *w, ref_num *mag) {
     ref_cwtm(x, n, dim, (n - 1) / 2, out, w, mag); /* all but the middle one or two */
 }
-static inline void ref_meamed_keep(const agg_real *const *x, size_t n, size_t dim, size_t keep, ref_num *out, double *w,
-                                   ref_num *mag) {
+
+static inline void ref_meamed_keep(const agg_real *const *x, size_t n, size_t dim, size_t keep,
+                                   ref_num *out, double *w, ref_num *mag) {
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     if (w) memset(w, 0, n * sizeof *w);
     for (size_t k = 0; k < dim; k++) {
@@ -254,11 +343,15 @@ static inline void ref_meamed_keep(const agg_real *const *x, size_t n, size_t di
     }
     free(items);
 }
-static inline void ref_meamed(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
-                              ref_num *mag) {
+
+static inline void ref_meamed(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                              ref_num *out, double *w, ref_num *mag) {
     ref_meamed_keep(x, n, dim, n - f, out, w, mag);
 }
-static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int classic, size_t *picks) { /* n-2f rows */
+
+/* n-2f rows */
+static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int classic,
+                                    size_t *picks) {
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
     for (size_t p = 0; p < n - 2 * f; p++) {
@@ -267,34 +360,44 @@ static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int c
         for (size_t i = 0; i < n; i++) {
             if (!alive[i]) continue;
             ref_num score = ref_krum_score(d2, n, alive, i, ref_krum_neighbours(n - p, f, classic));
-            if (best == n || score < least) { best = i; least = score; }
+            if (best == n || score < least) {
+                best = i;
+                least = score;
+            }
         }
         alive[best] = 0;
         picks[p] = best;
     }
     free(alive);
 }
-static inline void ref_bulyan_of(const agg_real *const *x, size_t n, size_t dim, size_t f, const size_t *picks,
-                                 ref_num *out, double *w, ref_num *mag) {
+
+static inline void ref_bulyan_of(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                                 const size_t *picks, ref_num *out, double *w, ref_num *mag) {
     const size_t m = n - 2 * f;
     const agg_real **y = (const agg_real **)ref_alloc(m, sizeof *y);
     double *part = (double *)ref_alloc(m, sizeof *part);
-    char   *in   = (char *)ref_alloc(n, 1);
-    size_t  j = 0;
+    char *in = (char *)ref_alloc(n, 1);
+    size_t j = 0;
     for (size_t p = 0; p < m; p++) in[picks[p]] = 1;
-    for (size_t i = 0; i < n; i++) if (in[i]) y[j++] = x[i]; /* by row, so that ties go to the lower one */
+    for (size_t i = 0; i < n; i++)
+        if (in[i]) y[j++] = x[i]; /* by row, so that ties go to the lower one */
     ref_meamed_keep(y, m, dim, m - 2 * f, out, part, mag);
     j = 0;
-    if (w) for (size_t i = 0; i < n; i++) w[i] = in[i] ? part[j++] : 0;
-    free(y); free(part); free(in);
+    if (w)
+        for (size_t i = 0; i < n; i++) w[i] = in[i] ? part[j++] : 0;
+    free(y);
+    free(part);
+    free(in);
 }
+
 static inline void ref_bulyan(const agg_real *const *x, size_t n, size_t dim, size_t f, int classic,
                               ref_num *out, double *w, ref_num *mag) {
-    ref_num *d2    = ref_distances2(x, n, dim);
-    size_t  *picks = (size_t *)ref_alloc(n, sizeof *picks);
+    ref_num *d2 = ref_distances2(x, n, dim);
+    size_t *picks = (size_t *)ref_alloc(n, sizeof *picks);
     ref_bulyan_picks(d2, n, f, classic, picks);
     ref_bulyan_of(x, n, dim, f, picks, out, w, mag);
-    free(d2); free(picks);
+    free(d2);
+    free(picks);
 }
 
 /* ---- eigenvalues: cyclic Jacobi. a: m x m symmetric, its diagonal becomes the eigenvalues; v:
@@ -317,26 +420,37 @@ static inline void ref_rotate(ref_num *a, ref_num *v, size_t m, size_t p, size_t
     }
     a[p * m + q] = a[q * m + p] = 0;
 }
+
 static inline void ref_jacobi(ref_num *a, ref_num *v, size_t m) {
     for (size_t i = 0; i < m * m; i++) v[i] = i % (m + 1) == 0;
     for (int sweep = 0; sweep < 60; sweep++) {
         ref_num off = 0, all = 0;
-        for (size_t i = 0; i < m * m; i++) { all += a[i] * a[i]; if (i % (m + 1)) off += a[i] * a[i]; }
+        for (size_t i = 0; i < m * m; i++) {
+            all += a[i] * a[i];
+            if (i % (m + 1)) off += a[i] * a[i];
+        }
         if (off <= all * (ref_num)1e-38L) return;
         for (size_t p = 0; p < m; p++)
-            for (size_t q = p + 1; q < m; q++) if (a[p * m + q] > 0 || a[p * m + q] < 0) ref_rotate(a, v, m, p, q);
+            for (size_t q = p + 1; q < m; q++)
+                if (a[p * m + q] > 0 || a[p * m + q] < 0) ref_rotate(a, v, m, p, q);
     }
 }
-/* covariance sum_i c_i (x_i-mu)(x_i-mu)^T / sum c through its m x m Gram matrix. Returns the top eigenvalue;
-   mu: dim; along (may be NULL): (x_i-mu).v for the top eigenvector v; second (may be NULL): the next eigenvalue. */
-static inline ref_num ref_top_eigenvalue(const agg_real *const *x, size_t m, size_t dim, const ref_num *c, ref_num *mu,
-                                         ref_num *along, ref_num *second) {
-    ref_num *y = ref_new(m * dim), *gram = ref_new(m * m), *a = ref_new(m * m), *v = ref_new(m * m), total = 0, value;
+
+/* covariance sum_i c_i (x_i-mu)(x_i-mu)^T / sum c through its m x m Gram matrix. Returns the top
+   eigenvalue;
+   mu: dim; along (may be NULL): (x_i-mu).v for the top eigenvector v; second (may be NULL): the
+   next eigenvalue. */
+static inline ref_num ref_top_eigenvalue(const agg_real *const *x, size_t m, size_t dim,
+                                         const ref_num *c, ref_num *mu, ref_num *along,
+                                         ref_num *second) {
+    ref_num *y = ref_new(m * dim), *gram = ref_new(m * m), *a = ref_new(m * m), *v = ref_new(m * m),
+            total = 0, value;
     size_t top = 0;
     for (size_t i = 0; i < m; i++) total += c[i];
     for (size_t k = 0; k < dim; k++) {
         mu[k] = 0;
-        for (size_t i = 0; i < m; i++) if (c[i] > 0) mu[k] += c[i] * (ref_num)x[i][k] / total;
+        for (size_t i = 0; i < m; i++)
+            if (c[i] > 0) mu[k] += c[i] * (ref_num)x[i][k] / total;
         for (size_t i = 0; i < m; i++) y[i * dim + k] = (ref_num)x[i][k] - mu[k];
     }
     for (size_t i = 0; i < m; i++)
@@ -347,33 +461,48 @@ static inline ref_num ref_top_eigenvalue(const agg_real *const *x, size_t m, siz
             a[i * m + j] = dot * ref_sqrt(c[i]) * ref_sqrt(c[j]) / total;
         }
     ref_jacobi(a, v, m);
-    for (size_t i = 1; i < m; i++) if (a[i * m + i] > a[top * m + top]) top = i;
+    for (size_t i = 1; i < m; i++)
+        if (a[i * m + i] > a[top * m + top]) top = i;
     value = a[top * m + top];
     if (second) {
         *second = 0;
-        for (size_t i = 0; i < m; i++) if (i != top && a[i * m + i] > *second) *second = a[i * m + i];
+        for (size_t i = 0; i < m; i++)
+            if (i != top && a[i * m + i] > *second) *second = a[i * m + i];
     }
-    /* v = sum_j b_j sqrt(c_j) y_j / norm with b the eigenvector of the Gram matrix, norm^2 = value total */
+    /* v = sum_j b_j sqrt(c_j) y_j / norm with b the eigenvector of the Gram matrix, norm^2 = value
+       total */
     if (along) {
         for (size_t i = 0; i < m; i++) {
             along[i] = 0;
-            for (size_t j = 0; j < m; j++) along[i] += gram[i * m + j] * ref_sqrt(c[j]) * v[j * m + top];
+            for (size_t j = 0; j < m; j++)
+                along[i] += gram[i * m + j] * ref_sqrt(c[j]) * v[j * m + top];
             if (value > 0) along[i] /= ref_sqrt(value * total);
         }
     }
-    free(y); free(gram); free(a); free(v);
+    free(y);
+    free(gram);
+    free(a);
+    free(v);
     return value;
 }
-static inline ref_num ref_subset_eigenvalue(const agg_real *const *x, size_t dim, const size_t *s, size_t k) {
+
+static inline ref_num ref_subset_eigenvalue(const agg_real *const *x, size_t dim, const size_t *s,
+                                            size_t k) {
     const agg_real **y = (const agg_real **)ref_alloc(k, sizeof *y);
     ref_num *one = ref_new(k), *mu = ref_new(dim), value;
-    for (size_t i = 0; i < k; i++) { y[i] = x[s[i]]; one[i] = 1; }
+    for (size_t i = 0; i < k; i++) {
+        y[i] = x[s[i]];
+        one[i] = 1;
+    }
     value = ref_top_eigenvalue(y, k, dim, one, mu, NULL, NULL);
-    free(y); free(one); free(mu);
+    free(y);
+    free(one);
+    free(mu);
     return value;
 }
-static inline ref_num ref_smea(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
-                               ref_num *mag) {
+
+static inline ref_num ref_smea(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                               ref_num *out, double *w, ref_num *mag) {
     const size_t k = n - f;
     size_t *s = (size_t *)ref_alloc(k, sizeof *s), *best = (size_t *)ref_alloc(k, sizeof *best);
     ref_num least = -1;
@@ -387,15 +516,19 @@ static inline ref_num ref_smea(const agg_real *const *x, size_t n, size_t dim, s
         }
     } while (ref_next_subset(s, k, n));
     ref_mean_of(x, n, dim, best, k, out, w, mag);
-    free(s); free(best);
+    free(s);
+    free(best);
     return least;
 }
-/* Returns how well posed the answer is: the least relative distance between two numbers the filter had to compare
-   (top and second eigenvalue, farthest and next row, best and second best mean). Near 0 the answer
+
+/* Returns how well posed the answer is: the least relative distance between two numbers the filter
+   had to compare (top and second eigenvalue, farthest and next row, best and second best mean).
+   Near 0 the answer
    hangs on rounding. */
-static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out, double *w,
-                              ref_num *mag) {
-    ref_num *c = ref_new(n), *mu = ref_new(dim), *along = ref_new(n), best = -1, posed = 1, sum = (ref_num)n;
+static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                              ref_num *out, double *w, ref_num *mag) {
+    ref_num *c = ref_new(n), *mu = ref_new(dim), *along = ref_new(n), best = -1, posed = 1,
+            sum = (ref_num)n;
     double *bestw = (double *)ref_alloc(n, sizeof *bestw);
     for (size_t i = 0; i < n; i++) c[i] = 1;
     for (;;) {
@@ -407,12 +540,15 @@ static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, si
             for (size_t i = 0; i < n; i++) bestw[i] = (double)(c[i] / sum);
             for (size_t k = 0; k < dim; k++) out[k] = mu[k];
         }
-        for (size_t i = 0; i < n; i++) if (c[i] > 0 && along[i] * along[i] > top) top = along[i] * along[i];
+        for (size_t i = 0; i < n; i++)
+            if (c[i] > 0 && along[i] * along[i] > top) top = along[i] * along[i];
         if (f == 0 || !(top > 0)) break;
         for (size_t i = 0, met = 0; i < n; i++) {
             const ref_num near = 1 - along[i] * along[i] / top;
-            if (c[i] > 0 && near <= 0 && !met) met = 1; /* the farthest one itself */
-            else if (c[i] > 0 && near < posed) posed = near;
+            if (c[i] > 0 && near <= 0 && !met)
+                met = 1; /* the farthest one itself */
+            else if (c[i] > 0 && near < posed)
+                posed = near;
         }
         sum = 0;
         for (size_t i = 0; i < n; i++) {
@@ -422,13 +558,18 @@ static inline ref_num ref_caf(const agg_real *const *x, size_t n, size_t dim, si
         }
         if (sum <= (ref_num)(n - 2 * f)) break;
     }
-    if (mag) for (size_t k = 0; k < dim; k++) {
-        mag[k] = 0;
-        for (size_t i = 0; i < n; i++)
-            if (bestw[i] > 0 && ref_abs((ref_num)x[i][k]) > mag[k]) mag[k] = ref_abs((ref_num)x[i][k]);
-    }
+    if (mag)
+        for (size_t k = 0; k < dim; k++) {
+            mag[k] = 0;
+            for (size_t i = 0; i < n; i++)
+                if (bestw[i] > 0 && ref_abs((ref_num)x[i][k]) > mag[k])
+                    mag[k] = ref_abs((ref_num)x[i][k]);
+        }
     if (w) memcpy(w, bestw, n * sizeof *w);
-    free(c); free(mu); free(along); free(bestw);
+    free(c);
+    free(mu);
+    free(along);
+    free(bestw);
     return posed;
 }
 
@@ -438,14 +579,23 @@ static inline ref_num ref_distance_to(const agg_real *a, const ref_num *v, size_
     for (size_t k = 0; k < dim; k++) sum += ((ref_num)a[k] - v[k]) * ((ref_num)a[k] - v[k]);
     return ref_sqrt(sum);
 }
-static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim, const agg_real *start, double tau_or_0,
-                                size_t iterations, ref_num *out, double *w, ref_num *mag) {
-    ref_num *v = ref_new(dim), *step = ref_new(dim), *size = ref_new(dim), *s = ref_new(n), tau = (ref_num)tau_or_0;
+
+static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim,
+                                const agg_real *start, double tau_or_0, size_t iterations,
+                                ref_num *out, double *w, ref_num *mag) {
+    ref_num *v = ref_new(dim), *step = ref_new(dim), *size = ref_new(dim), *s = ref_new(n),
+            tau = (ref_num)tau_or_0;
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     double *share = (double *)ref_alloc(n, sizeof *share);
-    if (start) for (size_t k = 0; k < dim; k++) v[k] = (ref_num)start[k];
-    else       ref_cwmed(x, n, dim, v, share, size); /* the rows that make the median share in what is kept of it */
-    for (size_t i = 0; i < n; i++) { items[i].row = i; items[i].key = ref_distance_to(x[i], v, dim); }
+    if (start)
+        for (size_t k = 0; k < dim; k++) v[k] = (ref_num)start[k];
+    else
+        ref_cwmed(x, n, dim, v, share,
+                  size); /* the rows that make the median share in what is kept of it */
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = ref_distance_to(x[i], v, dim);
+    }
     ref_sort(items, n);
     if (!(tau > 0)) tau = ref_median(items, n);
     for (size_t t = 0; t < iterations; t++) {
@@ -469,25 +619,36 @@ static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim, 
         for (size_t i = 0; i < n; i++) mag[k] += (ref_num)share[i] * ref_abs((ref_num)x[i][k]);
     }
     if (w) memcpy(w, share, n * sizeof *w);
-    free(v); free(step); free(size); free(s); free(items); free(share);
+    free(v);
+    free(step);
+    free(size);
+    free(s);
+    free(items);
+    free(share);
     return tau;
 }
 
 /* ---- geometric median to about 1e-15, certified by its dual ----
    min_z sum ||z - x_i|| = max sum u_i.x_i over sum u_i = 0, ||u_i|| <= 1: any such u proves a lower bound. */
-static inline ref_num ref_gm_value(const agg_real *const *x, size_t n, size_t dim, const ref_num *z) {
+static inline ref_num ref_gm_value(const agg_real *const *x, size_t n, size_t dim,
+                                   const ref_num *z) {
     ref_num sum = 0;
     for (size_t i = 0; i < n; i++) sum += ref_distance_to(x[i], z, dim);
     return sum;
 }
-/* y: orthonormal coordinates (n x n, r of them used) of the rows relative to row `origin`; basis: r rows of dim */
-static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim, size_t origin, ref_num *y,
-                                 ref_num *basis) {
+
+/* y: orthonormal coordinates (n x n, r of them used) of the rows relative to row `origin`; basis: r
+   rows of dim */
+static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim, size_t origin,
+                                 ref_num *y, ref_num *basis) {
     ref_num *v = ref_new(dim);
     size_t r = 0;
     for (size_t i = 0; i < n; i++) {
         ref_num before = 0, after = 0;
-        for (size_t k = 0; k < dim; k++) { v[k] = (ref_num)x[i][k] - (ref_num)x[origin][k]; before += v[k] * v[k]; }
+        for (size_t k = 0; k < dim; k++) {
+            v[k] = (ref_num)x[i][k] - (ref_num)x[origin][k];
+            before += v[k] * v[k];
+        }
         for (int twice = 0; twice < 2; twice++)
             for (size_t b = 0; b < r; b++) {
                 ref_num dot = 0;
@@ -496,7 +657,8 @@ static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim,
                 y[i * n + b] += dot;
             }
         for (size_t k = 0; k < dim; k++) after += v[k] * v[k];
-        if (r + 1 < n && r < dim && after > before * (ref_num)1e-34L) { /* relative length 1e-17: more than rounding */
+        if (r + 1 < n && r < dim &&
+            after > before * (ref_num)1e-34L) { /* relative length 1e-17: more than rounding */
             y[i * n + r] = ref_sqrt(after);
             for (size_t k = 0; k < dim; k++) basis[r * dim + k] = v[k] / y[i * n + r];
             r++;
@@ -505,66 +667,95 @@ static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim,
     free(v);
     return r;
 }
+
 static inline ref_num ref_flat_distance(const ref_num *a, const ref_num *b, size_t r) {
     ref_num sum = 0;
     for (size_t k = 0; k < r; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
     return ref_sqrt(sum);
 }
+
 static inline ref_num ref_flat_value(const ref_num *y, size_t n, size_t r, const ref_num *z) {
     ref_num sum = 0;
     for (size_t i = 0; i < n; i++) sum += ref_flat_distance(y + i * n, z, r);
     return sum;
 }
+
 /* g = gradient at z over the rows not at z; returns the lower bound its unit vectors prove */
-static inline ref_num ref_flat_bound(const ref_num *y, size_t n, size_t r, const ref_num *z, ref_num *g) {
+static inline ref_num ref_flat_bound(const ref_num *y, size_t n, size_t r, const ref_num *z,
+                                     ref_num *g) {
     ref_num value = 0, norm = 0, shift = 0, at = 0, slope;
     for (size_t k = 0; k < r; k++) g[k] = 0;
     for (size_t i = 0; i < n; i++) {
         const ref_num d = ref_flat_distance(y + i * n, z, r);
         value += d;
-        if (!(d > 0)) { at += 1; continue; }
+        if (!(d > 0)) {
+            at += 1;
+            continue;
+        }
         for (size_t k = 0; k < r; k++) g[k] += (z[k] - y[i * n + k]) / d;
     }
     for (size_t k = 0; k < r; k++) norm += g[k] * g[k];
     norm = ref_sqrt(norm);
     if (norm <= at) return value; /* the rows at z balance the others: optimal */
-    slope = 1 - at / norm;        /* what they cannot balance is spread over all and scaled back into the unit ball */
-    for (size_t i = 0; i < n; i++) for (size_t k = 0; k < r; k++) shift += slope * g[k] * (y[i * n + k] - z[k]);
+    slope =
+        1 -
+        at /
+            norm; /* what they cannot balance is spread over all and scaled back into the unit ball */
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < r; k++) shift += slope * g[k] * (y[i * n + k] - z[k]);
     return (value + shift / (ref_num)n) / (1 + slope * norm / (ref_num)n);
 }
-static inline int ref_solve(ref_num *h, ref_num *b, size_t r) { /* h b' = b by Cholesky; 0 if h is not positive */
+
+/* h b' = b by Cholesky; 0 if h is not positive */
+static inline int ref_solve(ref_num *h, ref_num *b, size_t r) {
     for (size_t i = 0; i < r; i++)
         for (size_t j = 0; j <= i; j++) {
             ref_num s = h[i * r + j];
             for (size_t k = 0; k < j; k++) s -= h[i * r + k] * h[j * r + k];
-            if (i == j) { if (!(s > 0)) return 0; h[i * r + i] = ref_sqrt(s); }
-            else h[i * r + j] = s / h[j * r + j];
+            if (i == j) {
+                if (!(s > 0)) return 0;
+                h[i * r + i] = ref_sqrt(s);
+            } else
+                h[i * r + j] = s / h[j * r + j];
         }
-    for (size_t i = 0; i < r; i++) { for (size_t k = 0; k < i; k++) b[i] -= h[i * r + k] * b[k]; b[i] /= h[i * r + i]; }
+    for (size_t i = 0; i < r; i++) {
+        for (size_t k = 0; k < i; k++) b[i] -= h[i * r + k] * b[k];
+        b[i] /= h[i * r + i];
+    }
     for (size_t i = r; i-- > 0;) {
         for (size_t k = i + 1; k < r; k++) b[i] -= h[k * r + i] * b[k];
         b[i] /= h[i * r + i];
     }
     return 1;
 }
-/* the direction to go: Newton's if it can be had, else Weiszfeld's, weakened by the rows at z (Vardi and Zhang) */
-static inline void ref_flat_direction(const ref_num *y, size_t n, size_t r, const ref_num *z, const ref_num *g,
-                                      int newton, ref_num *p) {
+
+/* the direction to go: Newton's if it can be had, else Weiszfeld's, weakened by the rows at z
+   (Vardi and Zhang) */
+static inline void ref_flat_direction(const ref_num *y, size_t n, size_t r, const ref_num *z,
+                                      const ref_num *g, int newton, ref_num *p) {
     ref_num *h = ref_new(r * r), sum = 0;
     for (size_t k = 0; k < r; k++) p[k] = -g[k];
     for (size_t i = 0; i < n; i++) {
         const ref_num d = ref_flat_distance(y + i * n, z, r);
-        if (!(d > 0)) { newton = 0; continue; }
+        if (!(d > 0)) {
+            newton = 0;
+            continue;
+        }
         sum += 1 / d;
         for (size_t a = 0; a < r; a++)
             for (size_t b = 0; b < r; b++)
-                h[a * r + b] += ((a == b) - (y[i * n + a] - z[a]) / d * ((y[i * n + b] - z[b]) / d)) / d;
+                h[a * r + b] +=
+                    ((a == b) - (y[i * n + a] - z[a]) / d * ((y[i * n + b] - z[b]) / d)) / d;
     }
-    if (!newton || !ref_solve(h, p, r)) for (size_t k = 0; k < r; k++) p[k] = -g[k] / sum;
+    if (!newton || !ref_solve(h, p, r))
+        for (size_t k = 0; k < r; k++) p[k] = -g[k] / sum;
     free(h);
 }
-/* One step along p. The slope decides, not the value: beside a row at 1e38 no change of the value is visible. */
-static inline int ref_flat_step(const ref_num *y, size_t n, size_t r, ref_num *z, const ref_num *p, const ref_num *g) {
+
+/* One step along p. The slope decides, not the value: beside a row at 1e38 no change of the value
+   is visible. */
+static inline int ref_flat_step(const ref_num *y, size_t n, size_t r, ref_num *z, const ref_num *p,
+                                const ref_num *g) {
     ref_num *try = ref_new(r), *h = ref_new(r), t = 1, before = 0;
     int better = 0, moved = 0;
     for (size_t k = 0; k < r; k++) before += g[k] * p[k];
@@ -577,23 +768,34 @@ static inline int ref_flat_step(const ref_num *y, size_t n, size_t r, ref_num *z
     }
     for (size_t k = 0; k < r; k++) moved = moved || try[k] > z[k] || try[k] < z[k];
     if (better) memcpy(z, try, r * sizeof *z);
-    free(try); free(h);
+    free(try);
+    free(h);
     return better && moved;
 }
+
 /* Returns the value at out; *bound <= least value <= it. */
-static inline ref_num ref_gm(const agg_real *const *x, size_t n, size_t dim, ref_num *out, ref_num *bound) {
+static inline ref_num ref_gm(const agg_real *const *x, size_t n, size_t dim, ref_num *out,
+                             ref_num *bound) {
     ref_num *d2 = ref_distances2(x, n, dim), *y = ref_new(n * n), *basis = ref_new(n * dim);
     ref_num *z = ref_new(n), *g = ref_new(n), *p = ref_new(n), value = 0, least = 0, radius = 0;
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     size_t centre = 0, r;
-    for (size_t i = 0; i < n; i++) { /* the centre of the smallest ball of a majority: nothing is lost near it */
-        for (size_t j = 0; j < n; j++) { items[j].row = j; items[j].key = d2[i * n + j]; }
+    for (size_t i = 0; i < n;
+         i++) { /* the centre of the smallest ball of a majority: nothing is lost near it */
+        for (size_t j = 0; j < n; j++) {
+            items[j].row = j;
+            items[j].key = d2[i * n + j];
+        }
         ref_sort(items, n);
-        if (i == 0 || items[n / 2].key < radius) { radius = items[n / 2].key; centre = i; }
+        if (i == 0 || items[n / 2].key < radius) {
+            radius = items[n / 2].key;
+            centre = i;
+        }
     }
     r = ref_flatten(x, n, dim, centre, y, basis);
     for (size_t i = 0; i < n; i++) /* rows that coincide still do */
-        for (size_t j = 0; j < i; j++) if (!(d2[i * n + j] > 0)) memcpy(y + i * n, y + j * n, n * sizeof *y);
+        for (size_t j = 0; j < i; j++)
+            if (!(d2[i * n + j] > 0)) memcpy(y + i * n, y + j * n, n * sizeof *y);
     for (size_t i = 0; i <= n; i++) { /* is a row itself optimal? if not, start from that centre */
         memcpy(z, y + (i < n ? i : centre) * n, n * sizeof *z);
         value = ref_flat_value(y, n, r, z);
@@ -611,35 +813,53 @@ static inline ref_num ref_gm(const agg_real *const *x, size_t n, size_t dim, ref
         b = ref_flat_bound(y, n, r, z, g);
         if (b > least) least = b;
     }
-    if (out) for (size_t k = 0; k < dim; k++) {
-        out[k] = (ref_num)x[centre][k];
-        for (size_t b = 0; b < r; b++) out[k] += z[b] * basis[b * dim + k];
-    }
+    if (out)
+        for (size_t k = 0; k < dim; k++) {
+            out[k] = (ref_num)x[centre][k];
+            for (size_t b = 0; b < r; b++) out[k] += z[b] * basis[b * dim + k];
+        }
     *bound = least;
-    free(d2); free(y); free(basis); free(z); free(g); free(p); free(items);
+    free(d2);
+    free(y);
+    free(basis);
+    free(z);
+    free(g);
+    free(p);
+    free(items);
     return value;
 }
 
 /* ---- pre-aggregations. A set of rows with, for each, its mix of the original rows ---- */
 typedef struct ref_set {
-    size_t n, dim, f, all;   /* rows now, numbers, adversaries now, rows in the beginning */
-    size_t pivot;            /* MoNNA's row now */
-    agg_real *data;          /* n x dim */
+    size_t n, dim, f, all; /* rows now, numbers, adversaries now, rows in the beginning */
+    size_t pivot;          /* MoNNA's row now */
+    agg_real *data;        /* n x dim */
     const agg_real **row;
-    double *mix;             /* n x all */
+    double *mix; /* n x all */
 } ref_set;
 
 static inline ref_set ref_set_new(size_t n, size_t dim, size_t f, size_t all) {
     ref_set s;
-    s.n = n; s.dim = dim; s.f = f; s.all = all; s.pivot = 0;
+    s.n = n;
+    s.dim = dim;
+    s.f = f;
+    s.all = all;
+    s.pivot = 0;
     s.data = (agg_real *)ref_alloc(n * dim, sizeof *s.data);
-    s.row  = (const agg_real **)ref_alloc(n, sizeof *s.row);
-    s.mix  = (double *)ref_alloc(n * all, sizeof *s.mix);
+    s.row = (const agg_real **)ref_alloc(n, sizeof *s.row);
+    s.mix = (double *)ref_alloc(n * all, sizeof *s.mix);
     for (size_t i = 0; i < n; i++) s.row[i] = s.data + i * dim;
     return s;
 }
-static inline void ref_set_free(ref_set *s) { free(s->data); free(s->row); free(s->mix); }
-static inline void ref_set_average(const ref_set *from, const size_t *s, size_t count, ref_set *to, size_t i) {
+
+static inline void ref_set_free(ref_set *s) {
+    free(s->data);
+    free(s->row);
+    free(s->mix);
+}
+
+static inline void ref_set_average(const ref_set *from, const size_t *s, size_t count, ref_set *to,
+                                   size_t i) {
     ref_num *mean = ref_new(from->dim);
     ref_mean_of(from->row, from->n, from->dim, s, count, mean, NULL, NULL);
     for (size_t k = 0; k < from->dim; k++) to->data[i * to->dim + k] = (agg_real)mean[k];
@@ -648,6 +868,7 @@ static inline void ref_set_average(const ref_set *from, const size_t *s, size_t 
             to->mix[i * to->all + a] += from->mix[s[j] * from->all + a] / (double)count;
     free(mean);
 }
+
 static inline ref_set ref_nnm(const ref_set *x) {
     ref_set y = ref_set_new(x->n, x->dim, x->f, x->all);
     ref_item *items = (ref_item *)ref_alloc(x->n, sizeof *items);
@@ -658,9 +879,11 @@ static inline ref_set ref_nnm(const ref_set *x) {
         ref_set_average(x, s, x->n - x->f, &y, i);
     }
     y.pivot = x->pivot;
-    free(items); free(s);
+    free(items);
+    free(s);
     return y;
 }
+
 static inline ref_set ref_bucketing(const ref_set *x, size_t bucket, agg_rng random) {
     const size_t m = (x->n + bucket - 1) / bucket;
     ref_set y = ref_set_new(m, x->dim, x->f, x->all);
@@ -674,26 +897,35 @@ static inline ref_set ref_bucketing(const ref_set *x, size_t bucket, agg_rng ran
     for (size_t b = 0; b < m; b++) {
         const size_t from = b * bucket, count = x->n - from < bucket ? x->n - from : bucket;
         ref_set_average(x, perm + from, count, &y, b);
-        for (size_t j = 0; j < count; j++) if (perm[from + j] == x->pivot) y.pivot = b;
+        for (size_t j = 0; j < count; j++)
+            if (perm[from + j] == x->pivot) y.pivot = b;
     }
     free(perm);
     return y;
 }
+
 static inline ref_set ref_clip(const ref_set *x, ref_num limit) {
     ref_set y = ref_set_new(x->n, x->dim, x->f, x->all);
     for (size_t i = 0; i < x->n; i++) {
-        const ref_num norm = ref_sqrt(ref_norm2(x->row[i], x->dim)), s = norm > limit ? limit / norm : 1;
-        for (size_t k = 0; k < x->dim; k++) y.data[i * y.dim + k] = (agg_real)(s * (ref_num)x->row[i][k]);
-        for (size_t a = 0; a < x->all; a++) y.mix[i * y.all + a] = (double)((ref_num)x->mix[i * x->all + a] * s);
+        const ref_num norm = ref_sqrt(ref_norm2(x->row[i], x->dim)),
+                      s = norm > limit ? limit / norm : 1;
+        for (size_t k = 0; k < x->dim; k++)
+            y.data[i * y.dim + k] = (agg_real)(s * (ref_num)x->row[i][k]);
+        for (size_t a = 0; a < x->all; a++)
+            y.mix[i * y.all + a] = (double)((ref_num)x->mix[i * x->all + a] * s);
     }
     y.pivot = x->pivot;
     return y;
 }
+
 static inline ref_set ref_arc(const ref_set *x) {
     const size_t n = x->n, cut = 2 * x->f * (n - x->f) / n;
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     ref_set y;
-    for (size_t i = 0; i < n; i++) { items[i].row = i; items[i].key = ref_norm2(x->row[i], x->dim); }
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = ref_norm2(x->row[i], x->dim);
+    }
     ref_sort(items, n);
     y = ref_clip(x, ref_sqrt(items[n - 1 - cut].key));
     free(items);
@@ -703,14 +935,17 @@ static inline ref_set ref_arc(const ref_set *x) {
 /* ---- the whole of agg_aggregate(): drop, pre-aggregations, rule. ---- */
 static inline int ref_row_ok(const agg_real *x, size_t dim) {
     if (!x) return 0;
-    for (size_t k = 0; k < dim; k++) if (!isfinite(x[k])) return 0;
+    for (size_t k = 0; k < dim; k++)
+        if (!isfinite(x[k])) return 0;
     return 1;
 }
+
 static inline size_t ref_bad_rows(const agg_real *const *x, size_t n, size_t dim) {
     size_t bad = 0;
     for (size_t i = 0; i < n; i++) bad += !ref_row_ok(x[i], dim);
     return bad;
 }
+
 static inline ref_set ref_prepare(const agg_desc *d, const agg_real *const *x) {
     const size_t bad = ref_bad_rows(x, d->n, d->dim);
     ref_set s = ref_set_new(d->n - bad, d->dim, d->f - bad, d->n);
@@ -724,43 +959,56 @@ static inline ref_set ref_prepare(const agg_desc *d, const agg_real *const *x) {
     for (int p = 0; p < 2; p++) {
         ref_set t;
         switch (d->pre[p]) {
-        case AGG_PRE_NNM:       t = ref_nnm(&s); break;
+        case AGG_PRE_NNM: t = ref_nnm(&s); break;
         case AGG_PRE_BUCKETING: t = ref_bucketing(&s, d->bucket ? d->bucket : 2, d->rng); break;
-        case AGG_PRE_CLIP:      t = ref_clip(&s, (ref_num)d->clip); break;
-        case AGG_PRE_ARC:       t = ref_arc(&s); break;
-        case AGG_PRE_NONE: case AGG_PRE_COUNT: default: continue;
+        case AGG_PRE_CLIP: t = ref_clip(&s, (ref_num)d->clip); break;
+        case AGG_PRE_ARC: t = ref_arc(&s); break;
+        case AGG_PRE_NONE:
+        case AGG_PRE_COUNT:
+        default: continue;
         }
         ref_set_free(&s);
         s = t;
     }
     return s;
 }
-/* The rule on prepared rows. Returns the rule's own number: diameter, top eigenvalue, how well posed CAF is, tau. */
-static inline ref_num ref_rule(const agg_desc *d, const ref_set *s, ref_num *out, double *w, ref_num *mag) {
+
+/* The rule on prepared rows. Returns the rule's own number: diameter, top eigenvalue, how well
+   posed CAF is, tau. */
+static inline ref_num ref_rule(const agg_desc *d, const ref_set *s, ref_num *out, double *w,
+                               ref_num *mag) {
     const agg_real *const *x = s->row;
     const size_t n = s->n, dim = s->dim, f = s->f;
     ref_num bound;
     switch (d->rule) {
-    case AGG_MDA:        return ref_mda(x, n, dim, f, out, w, mag);
-    case AGG_CWTM:       ref_cwtm(x, n, dim, f, out, w, mag); return 0;
-    case AGG_MEAMED:     ref_meamed(x, n, dim, f, out, w, mag); return 0;
-    case AGG_CWMED:      ref_cwmed(x, n, dim, out, w, mag); return 0;
-    case AGG_KRUM:       ref_multi_krum(x, n, dim, f, d->classic_krum, 1, out, w, mag); return 0;
-    case AGG_MULTI_KRUM: ref_multi_krum(x, n, dim, f, d->classic_krum, d->q ? d->q : n - f, out, w, mag); return 0;
-    case AGG_GM:         if (w) memset(w, 0, n * sizeof *w);
-                         if (mag) memset(mag, 0, dim * sizeof *mag);
-                         return ref_gm(x, n, dim, out, &bound);
-    case AGG_MEAN:       ref_mean(x, n, dim, out, w, mag); return 0;
-    case AGG_BULYAN:     ref_bulyan(x, n, dim, f, d->classic_krum, out, w, mag); return 0;
-    case AGG_CCLIP:      return ref_cclip(x, n, dim, d->start, d->tau, d->iterations ? d->iterations : 3, out, w, mag);
-    case AGG_CGE:        ref_cge(x, n, dim, f, out, w, mag); return 0;
-    case AGG_MONNA:      ref_monna(x, n, dim, f, s->pivot, out, w, mag); return 0;
-    case AGG_CAF:        return ref_caf(x, n, dim, f, out, w, mag);
-    case AGG_SMEA:       return ref_smea(x, n, dim, f, out, w, mag);
-    case AGG_RULE_COUNT: default: return 0;
+    case AGG_MDA: return ref_mda(x, n, dim, f, out, w, mag);
+    case AGG_CWTM: ref_cwtm(x, n, dim, f, out, w, mag); return 0;
+    case AGG_MEAMED: ref_meamed(x, n, dim, f, out, w, mag); return 0;
+    case AGG_CWMED: ref_cwmed(x, n, dim, out, w, mag); return 0;
+    case AGG_KRUM: ref_multi_krum(x, n, dim, f, d->classic_krum, 1, out, w, mag); return 0;
+    case AGG_MULTI_KRUM:
+        ref_multi_krum(x, n, dim, f, d->classic_krum, d->q ? d->q : n - f, out, w, mag);
+        return 0;
+    case AGG_GM:
+        if (w) memset(w, 0, n * sizeof *w);
+        if (mag) memset(mag, 0, dim * sizeof *mag);
+        return ref_gm(x, n, dim, out, &bound);
+    case AGG_MEAN: ref_mean(x, n, dim, out, w, mag); return 0;
+    case AGG_BULYAN: ref_bulyan(x, n, dim, f, d->classic_krum, out, w, mag); return 0;
+    case AGG_CCLIP:
+        return ref_cclip(x, n, dim, d->start, d->tau, d->iterations ? d->iterations : 3, out, w,
+                         mag);
+    case AGG_CGE: ref_cge(x, n, dim, f, out, w, mag); return 0;
+    case AGG_MONNA: ref_monna(x, n, dim, f, s->pivot, out, w, mag); return 0;
+    case AGG_CAF: return ref_caf(x, n, dim, f, out, w, mag);
+    case AGG_SMEA: return ref_smea(x, n, dim, f, out, w, mag);
+    case AGG_RULE_COUNT:
+    default: return 0;
     }
 }
-static inline void ref_spread_weights(const ref_set *s, const double *w, double *all) { /* to the original rows */
+
+/* to the original rows */
+static inline void ref_spread_weights(const ref_set *s, const double *w, double *all) {
     for (size_t a = 0; a < s->all; a++) {
         all[a] = 0;
         for (size_t i = 0; i < s->n; i++) all[a] += w[i] * s->mix[i * s->all + a];
@@ -769,8 +1017,8 @@ static inline void ref_spread_weights(const ref_set *s, const double *w, double 
 
 /* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed rounding of out,
    which is subtracted from the numerator as slack times the largest number in G. ---- */
-static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f, const agg_real *out,
-                                     ref_num slack) {
+static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                                     const agg_real *out, ref_num slack) {
     const size_t k = n - f;
     size_t *s = (size_t *)ref_alloc(k, sizeof *s);
     ref_num *d2 = ref_distances2(x, n, dim), worst = 0;
@@ -786,11 +1034,13 @@ static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t 
             sum = sum / (ref_num)k - (ref_num)out[c];
             miss += sum * sum;
         }
-        miss = ref_sqrt(miss) - slack * (top + (ref_num)REAL_MIN); /* below that, rounding is not relative */
+        miss = ref_sqrt(miss) -
+               slack * (top + (ref_num)REAL_MIN); /* below that, rounding is not relative */
         ratio = miss <= 0 ? 0 : diameter > 0 ? miss / diameter : (ref_num)INFINITY;
         if (ratio > worst) worst = ratio;
     } while (ref_next_subset(s, k, n));
-    free(s); free(d2);
+    free(s);
+    free(d2);
     return worst;
 }
 #endif /* TESTS_REFERENCE_H */

@@ -1,19 +1,22 @@
-/* Shared by what saves and loads: a small trainer with everything that has a state, its saved bytes, and the seal on them.
-   Include resnharpg.h, common.h and tiny.h first. */
+/* Shared by what saves and loads: a small trainer with everything that has a state, its saved
+   bytes, and the seal on them. Include resnharpg.h, common.h and tiny.h first. */
 #ifndef TESTS_SAVED_H
 #define TESTS_SAVED_H
 
 enum { TEAM = 4 };
 
-/* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines, batches */
+/* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines,
+   batches */
 enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, KINDS };
+
 typedef struct setup {
-    mdp    m;
-    model  p;
-    walk   walks[TEAM];
+    mdp m;
+    model p;
+    walk walks[TEAM];
     rn_env envs[TEAM];
     rn_trainer_desc d;
 } setup;
+
 static inline void setup_make(setup *s, int kind) {
     rn_trainer_desc *d = &s->d;
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
@@ -31,10 +34,19 @@ static inline void setup_make(setup *s, int kind) {
     d->server.eta = rn_schedule_constant(0.4);
     d->server.gamma = rn_schedule_linear(0.2, 0.1, 4);
     switch (kind) {
-    case TIME:    d->method.baseline = RN_BASELINE_TIME; d->method.batch = 2;     break;
-    case RIDGE:   d->method.baseline = RN_BASELINE_RIDGE; d->method.causal = 1;   break;
-    case ADAM:    d->server.update = RN_UPDATE_ADAM;                                  break;
-    case BUCKETS: d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.f = 0;  break;
+    case TIME:
+        d->method.baseline = RN_BASELINE_TIME;
+        d->method.batch = 2;
+        break;
+    case RIDGE:
+        d->method.baseline = RN_BASELINE_RIDGE;
+        d->method.causal = 1;
+        break;
+    case ADAM: d->server.update = RN_UPDATE_ADAM; break;
+    case BUCKETS:
+        d->server.agg.pre[0] = AGG_PRE_BUCKETING;
+        d->server.agg.f = 0;
+        break;
     case NOISE: /* a rule that lets the noise through, so that its random numbers matter */
         d->adversaries = 1;
         d->attack.vector.kind = AGG_ATTACK_NOISE;
@@ -43,17 +55,27 @@ static inline void setup_make(setup *s, int kind) {
     default: break;
     }
 }
-typedef struct bytes { unsigned char *at; size_t size; } bytes;
+
+typedef struct bytes {
+    unsigned char *at;
+    size_t size;
+} bytes;
+
 static inline bytes saved(const rn_trainer *t) {
     bytes b;
     b.size = rn_trainer_save_size(t);
     b.at = (unsigned char *)need(malloc(b.size + 16));
     memset(b.at, CANARY, b.size + 16);
     if (rn_trainer_save(t, b.at, b.size) != RN_OK) abort();
-    for (size_t i = 0; i < 16; i++) if (b.at[b.size + i] != CANARY) abort();
+    for (size_t i = 0; i < 16; i++)
+        if (b.at[b.size + i] != CANARY) abort();
     return b;
 }
-static inline int same(bytes a, bytes b) { return a.size == b.size && memcmp(a.at, b.at, a.size) == 0; }
+
+static inline int same(bytes a, bytes b) {
+    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
+}
+
 static inline int same_state(const rn_trainer *t, bytes want) {
     const bytes now = saved(t);
     const int equal = same(now, want);
@@ -67,13 +89,17 @@ static inline uint32_t crc32_of(const unsigned char *p, size_t n) {
     uint32_t crc = 0xffffffffu;
     for (uint32_t i = 0; i < 256 && !table[255]; i++) {
         table[i] = i;
-        for (int b = 0; b < 8; b++) table[i] = table[i] & 1u ? (table[i] >> 1) ^ 0xedb88320u : table[i] >> 1;
+        for (int b = 0; b < 8; b++)
+            table[i] = table[i] & 1u ? (table[i] >> 1) ^ 0xedb88320u : table[i] >> 1;
     }
     while (n--) crc = (crc >> 8) ^ table[(crc ^ *p++) & 255u];
     return ~crc;
 }
-static inline void reseal(bytes b) { /* the last 8 bytes are the CRC */
+
+/* the last 8 bytes are the CRC */
+static inline void reseal(bytes b) {
     const uint32_t crc = crc32_of(b.at, b.size - 8);
-    for (int i = 0; i < 8; i++) b.at[b.size - 8 + (size_t)i] = (unsigned char)(i < 4 ? crc >> (8 * i) : 0);
+    for (int i = 0; i < 8; i++)
+        b.at[b.size - 8 + (size_t)i] = (unsigned char)(i < 4 ? crc >> (8 * i) : 0);
 }
 #endif /* TESTS_SAVED_H */

@@ -1,12 +1,13 @@
 /* soak - many rounds of random tiny federations. usage: soak [rounds [seed]]
 
-   Each federation runs twice: once undisturbed, and once in pieces: ticks of any budget, and now and then everything is
-   saved, thrown away with its memory and its tasks, and loaded again. Agents fall silent and come back, adversaries change what
-   they do. After each round
+   Each federation runs twice: once undisturbed, and once in pieces: ticks of any budget, and now
+   and then everything is saved, thrown away with its memory and its tasks, and loaded again. Agents
+   fall silent and come back, adversaries change what they do. After each round
      - both have the same theta, to the bit: nothing is lost;
-     - the server's d is within lambda times the diameter of every set of n-f of its rows: the bound is never broken;
-     - theta is finite, and stays where it is if the rule refused.
-   The last line has the counts. Exit status 1 at the first broken promise, with the seed that repeats it. */
+     - the server's d is within lambda times the diameter of every set of n-f of its rows: the bound
+     is never broken; - theta is finite, and stays where it is if the rule refused.
+   The last line has the counts. Exit status 1 at the first broken promise, with the seed that
+   repeats it. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "common.h"
@@ -16,31 +17,39 @@
 enum { MOST_AGENTS = 7, MOST_DIM = 24 };
 
 typedef struct counts {
-    unsigned long rounds, federations, steps, refused, saved, killed, killed_midway, silent, attacks, checked, exceeded;
+    unsigned long rounds, federations, steps, refused, saved, killed, killed_midway, silent,
+        attacks, checked, exceeded;
     unsigned long by_rule[AGG_RULE_COUNT];
-    double        closest; /* the largest ratio / lambda */
+    double closest; /* the largest ratio / lambda */
 } counts;
-static counts   count;
+
+static counts count;
 static uint64_t seed_now; /* of the federation at work */
 
-#define PROMISE(x) do { if (!(x)) broken(#x, __LINE__); } while (0)
+#define PROMISE(x)                                                                                 \
+  do {                                                                                             \
+    if (!(x)) broken(#x, __LINE__);                                                                \
+  } while (0)
+
 static void broken(const char *what, int line) {
-    printf("soak.c:%d: broken: %s\nrepeat with: soak 1 %llu\n", line, what, (unsigned long long)seed_now);
+    printf("soak.c:%d: broken: %s\nrepeat with: soak 1 %llu\n", line, what,
+           (unsigned long long)seed_now);
     exit(1);
 }
 
 /* ---- a federation; two of them made from the same plan are twins */
 typedef struct plan {
-    mdp             m;
-    model           p;
+    mdp m;
+    model p;
     rn_trainer_desc d;
-    int             table, check; /* check: the rule has a lambda, and no step in front of it */
+    int table, check; /* check: the rule has a lambda, and no step in front of it */
 } plan;
+
 typedef struct side { /* one of the twins */
-    walk        walks[MOST_AGENTS];
-    rn_env      envs[MOST_AGENTS];
+    walk walks[MOST_AGENTS];
+    rn_env envs[MOST_AGENTS];
     rn_trainer *t;
-    rn_attack      attacks[MOST_AGENTS]; /* not saved: the host's to keep */
+    rn_attack attacks[MOST_AGENTS]; /* not saved: the host's to keep */
 } side;
 
 static double pick_number(rng *r, double a, double b) { return a + (b - a) * rng_unit(r); }
@@ -56,29 +65,36 @@ static void plan_method(rn_method *m, rng *r) {
     m->whiten = rng_below(r, 4) == 0;
     m->clip = rng_below(r, 4) ? 0 : rng_unit(r);
 }
+
 static void plan_server(plan *p, size_t n, rng *r) {
     rn_server_desc *s = &p->d.server;
-    const agg_rule rule = rule_at(rng_below(r, n < 5 ? AGG_MEAN + 1 : AGG_RULE_COUNT)); /* Bulyan needs 3 buckets */
-    const agg_pre  pre = (agg_pre)(rng_below(r, 4) ? 0 : AGG_PRE_NNM + rng_below(r, 4));
-    const size_t   most = agg_max_f(rule, pre == AGG_PRE_BUCKETING ? (n + 1) / 2 : n);
-    const double   lambda = agg_lambda(rule, n, most, p->p.policy.dim);
+    const agg_rule rule =
+        rule_at(rng_below(r, n < 5 ? AGG_MEAN + 1 : AGG_RULE_COUNT)); /* Bulyan needs 3 buckets */
+    const agg_pre pre = (agg_pre)(rng_below(r, 4) ? 0 : AGG_PRE_NNM + rng_below(r, 4));
+    const size_t most = agg_max_f(rule, pre == AGG_PRE_BUCKETING ? (n + 1) / 2 : n);
+    const double lambda = agg_lambda(rule, n, most, p->p.policy.dim);
     s->agg = agg_make_desc(rule, 0, 0, rng_below(r, most + 1));
     s->agg.pre[0] = pre;
     s->agg.clip = 1;
     s->update = (rn_update_kind)rng_below(r, 4);
-    s->gamma = rng_below(r, 2) ? rn_schedule_linear(pick_number(r, 0, 1), 0, 20) : rn_schedule_staircase(pick_number(r, 0, 1), 0.5, 5);
+    s->gamma = rng_below(r, 2) ? rn_schedule_linear(pick_number(r, 0, 1), 0, 20)
+                               : rn_schedule_staircase(pick_number(r, 0, 1), 0.5, 5);
     s->eta = rng_below(r, 2) ? rn_schedule_constant(rng_unit(r)) : rn_theory_eta();
     s->radius = rng_below(r, 4) ? 0 : pick_number(r, 0.1, 3);
     p->check = !s->agg.pre[0] && lambda >= 0 && lambda <= DBL_MAX;
 }
+
 static void plan_make(plan *p, rng *r) {
     const size_t n = 1 + rng_below(r, MOST_AGENTS);
-    const rn_net_desc net = net_desc(FEATURES, ACTIONS, rng_below(r, 4), 0, (rn_activation)rng_below(r, 3));
+    const rn_net_desc net =
+        net_desc(FEATURES, ACTIONS, rng_below(r, 4), 0, (rn_activation)rng_below(r, 3));
     memset(p, 0, sizeof *p);
     p->m = mdp_random(rng_next(r));
     p->table = (int)rng_below(r, 2);
-    if (p->table) (void)model_table(&p->p, STATES, ACTIONS);
-    else          (void)model_net(&p->p, &net);
+    if (p->table)
+        (void)model_table(&p->p, STATES, ACTIONS);
+    else
+        (void)model_net(&p->p, &net);
     PROMISE(p->p.policy.dim <= MOST_DIM);
     p->d.agents = n;
     p->d.policy = p->p.policy;
@@ -87,26 +103,33 @@ static void plan_make(plan *p, rng *r) {
     plan_server(p, n, r);
 }
 
-/* the server's rule, called by us, so that we see the rows; what it gives must be what the server does by itself */
-static agg_status checked_rule(void *self, const rn_real *const *sent, size_t n, size_t dim, rn_real *out) {
+/* the server's rule, called by us, so that we see the rows; what it gives must be what the server
+   does by itself */
+static agg_status checked_rule(void *self, const rn_real *const *sent, size_t n, size_t dim,
+                               rn_real *out) {
     const agg_desc *d = (const agg_desc *)self;
     const agg_real *good[MOST_AGENTS];
     const agg_status s = run(d, sent, out, NULL);
     size_t m = 0, f;
     double lambda, ratio;
     PROMISE(s != RUN_DAMAGE);
-    for (size_t i = 0; i < n; i++) if (ref_row_ok(sent[i], dim)) good[m++] = sent[i];
+    for (size_t i = 0; i < n; i++)
+        if (ref_row_ok(sent[i], dim)) good[m++] = sent[i];
     PROMISE(wrote(s) == (n - m <= d->f));
     if (!wrote(s)) return s;
     f = d->f - (n - m);
-    lambda = s == AGG_INEXACT && d->rule == AGG_MDA ? 3 * (double)f / (double)(m - f) : agg_lambda(d->rule, m, f, dim);
-    if (s == AGG_INEXACT && d->rule == AGG_GM) return s; /* its bound is for the median, and it says that this is not it */
-    ratio = (double)ref_resilience(good, m, dim, f, out, 4 * (ref_num)EPS * (ref_num)sqrt((double)dim));
+    lambda = s == AGG_INEXACT && d->rule == AGG_MDA ? 3 * (double)f / (double)(m - f)
+                                                    : agg_lambda(d->rule, m, f, dim);
+    if (s == AGG_INEXACT && d->rule == AGG_GM)
+        return s; /* its bound is for the median, and it says that this is not it */
+    ratio =
+        (double)ref_resilience(good, m, dim, f, out, 4 * (ref_num)EPS * (ref_num)sqrt((double)dim));
     PROMISE(ratio <= lambda * (1 + 1e-5));
     if (f && lambda > 0 && ratio / lambda > count.closest) count.closest = ratio / lambda;
     count.checked++;
     return s;
 }
+
 static void side_start(side *s, const plan *p, agg_desc *watched) {
     rn_trainer_desc d = p->d;
     for (size_t i = 0; i < d.agents; i++) s->envs[i] = walk_env(&s->walks[i], &p->m, p->table);
@@ -120,8 +143,10 @@ static void side_start(side *s, const plan *p, agg_desc *watched) {
     }
     PROMISE(rn_trainer_create(&s->t, &d) == RN_OK);
 }
+
 static void side_attacks(const side *s, const plan *p) {
-    for (size_t i = 0; i < p->d.agents; i++) PROMISE(rn_trainer_set_attack(s->t, i, &s->attacks[i]) == RN_OK);
+    for (size_t i = 0; i < p->d.agents; i++)
+        PROMISE(rn_trainer_set_attack(s->t, i, &s->attacks[i]) == RN_OK);
 }
 
 /* ---- what changes between rounds: at most f attack or are silent, except that sometimes too many are silent */
@@ -133,6 +158,7 @@ static rn_attack pick_attack(rng *r) {
     l.vector.strength = rng_below(r, 2) ? 0 : pow(10, pick_number(r, -3, 30));
     return l;
 }
+
 static void churn(side *a, side *b, const plan *p, rng *r) {
     const size_t n = p->d.agents, f = p->d.server.agg.f;
     const size_t bad = rng_below(r, 16) == 0 ? rng_below(r, n + 1) : rng_below(r, f + 1);
@@ -164,6 +190,7 @@ static void kill_and_resume(side *s, const plan *p, agg_desc *watched, int midwa
     count.killed_midway += midway != 0;
     free(bytes);
 }
+
 static rn_status round_in_pieces(side *s, const plan *p, agg_desc *watched, rng *r) {
     rn_status st = RN_MORE;
     while (st == RN_MORE) {
@@ -172,10 +199,14 @@ static rn_status round_in_pieces(side *s, const plan *p, agg_desc *watched, rng 
     }
     return st;
 }
-static int refusal_is_right(const plan *p, const rn_progress *q) { /* too many rows are bad, or the one that MoNNA trusts */
-    return q->dropped > p->d.server.agg.f ? q->aggregate == AGG_ERR_ROWS || q->aggregate == AGG_ERR_PIVOT
-                                          : q->aggregate == AGG_ERR_PIVOT;
+
+/* too many rows are bad, or the one that MoNNA trusts */
+static int refusal_is_right(const plan *p, const rn_progress *q) {
+    return q->dropped > p->d.server.agg.f
+               ? q->aggregate == AGG_ERR_ROWS || q->aggregate == AGG_ERR_PIVOT
+               : q->aggregate == AGG_ERR_PIVOT;
 }
+
 static void federation(unsigned long rounds_wanted, rng *r) {
     static plan p;
     static side whole, pieces;
@@ -210,6 +241,7 @@ static void federation(unsigned long rounds_wanted, rng *r) {
     rn_trainer_destroy(whole.t);
     rn_trainer_destroy(pieces.t);
 }
+
 int main(int argc, char **argv) {
     const unsigned long wanted = argc > 1 ? strtoul(argv[1], NULL, 10) : 10000;
     seed_now = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -219,11 +251,15 @@ int main(int argc, char **argv) {
         seed_now++;
     }
     printf("by rule:");
-    for (size_t i = 0; i < AGG_RULE_COUNT; i++) printf(" %s %lu", agg_rule_name(rule_at(i)), count.by_rule[i]);
-    printf("\nsoak: %lu rounds of %lu federations, %lu steps of their environments; %lu attacks, %lu silent rows; %lu times saved, killed "
-           "and resumed, each with the bits of the undisturbed twin; %lu rounds refused for more than f bad rows, %lu for "
-           "a theta that would not be finite; bound checked %lu times, never broken, closest %.4f of lambda\n",
-           count.rounds, count.federations, count.steps, count.attacks, count.silent, count.killed, count.refused,
-           count.exceeded, count.checked, count.closest);
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++)
+        printf(" %s %lu", agg_rule_name(rule_at(i)), count.by_rule[i]);
+    printf("\nsoak: %lu rounds of %lu federations, %lu steps of their environments; %lu attacks, "
+           "%lu silent rows; %lu times saved, killed "
+           "and resumed, each with the bits of the undisturbed twin; %lu rounds refused for more "
+           "than f bad rows, %lu for "
+           "a theta that would not be finite; bound checked %lu times, never broken, closest %.4f "
+           "of lambda\n",
+           count.rounds, count.federations, count.steps, count.attacks, count.silent, count.killed,
+           count.refused, count.exceeded, count.checked, count.closest);
     return 0;
 }

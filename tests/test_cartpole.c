@@ -1,5 +1,5 @@
-/* examples/envs/cartpole.h against trajectories of Gymnasium's CartPole-v1, to the last bit; and a short training
-   run: with 3 of 10 agents Byzantine, MDA learns and the mean does not. */
+/* examples/envs/cartpole.h against trajectories of Gymnasium's CartPole-v1, to the last bit; and a
+   short training run: with 3 of 10 agents Byzantine, MDA learns and the mean does not. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
@@ -8,6 +8,7 @@
 
 #define REFERENCE "../shared/reference/cartpole_%d.csv" /* compared in full if it is there */
 
+/* clang-format off */
 /* single steps out of those files: state, action, next state, terminated */
 static const struct { double from[4]; int right; double to[4]; int terminated; } steps[] = {
     { { 0.033498163050200896, 0.0096554026967887313,
@@ -60,10 +61,13 @@ static const struct { double from[4]; int right; double to[4]; int terminated; }
         0.016008450028881772, 0.1097905758549384 }, 0 },
 };
 
+/* clang-format on */
+
 static int equal(const cartpole *p, const double *x) {
-    return memcmp(&p->x, &x[0], 8) == 0 && memcmp(&p->v, &x[1], 8) == 0 && memcmp(&p->angle, &x[2], 8) == 0 &&
-           memcmp(&p->spin, &x[3], 8) == 0;
+    return memcmp(&p->x, &x[0], 8) == 0 && memcmp(&p->v, &x[1], 8) == 0 &&
+           memcmp(&p->angle, &x[2], 8) == 0 && memcmp(&p->spin, &x[3], 8) == 0;
 }
+
 static cartpole pole_at(const double *x) {
     cartpole p;
     p.x = x[0];
@@ -73,6 +77,7 @@ static cartpole pole_at(const double *x) {
     p.steps = 0;
     return p;
 }
+
 TEST single_steps_to_the_last_bit(void) {
     size_t ended = 0;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -85,12 +90,14 @@ TEST single_steps_to_the_last_bit(void) {
         if (!equal(&p, steps[i].to)) FAILm(WHY("row %u", (unsigned)i));
         ASSERT_EQ(steps[i].terminated ? RN_TERMINATED : RN_RUNNING, r);
         ASSERT(reward >= 1 && reward <= 1);
-        for (int k = 0; k < 4; k++) ASSERT(obs[k] >= (rn_real)steps[i].to[k] && obs[k] <= (rn_real)steps[i].to[k]);
+        for (int k = 0; k < 4; k++)
+            ASSERT(obs[k] >= (rn_real)steps[i].to[k] && obs[k] <= (rn_real)steps[i].to[k]);
         ended += r == RN_TERMINATED;
     }
     ASSERT(ended >= 2);
     PASS();
 }
+
 TEST whole_trajectories_to_the_last_bit(void) {
     int files = 0;
     for (int k = 0; k < 8; k++) {
@@ -114,7 +121,10 @@ TEST whole_trajectories_to_the_last_bit(void) {
                 p = pole_at(x + 2);
             } else {
                 const rn_step_result r = cartpole_move(&p, x[1] > 0);
-                if (!equal(&p, x + 2)) { fclose(f); FAILm(WHY("%s, row %d", name, row - 1)); }
+                if (!equal(&p, x + 2)) {
+                    fclose(f);
+                    FAILm(WHY("%s, row %d", name, row - 1));
+                }
                 if ((r == RN_TERMINATED) != (x[7] > 0) || (r == RN_TRUNCATED) != (x[8] > 0)) {
                     fclose(f);
                     FAILm(WHY("%s, row %d: result %d", name, row - 1, (int)r));
@@ -127,6 +137,7 @@ TEST whole_trajectories_to_the_last_bit(void) {
     if (!files) SKIPm("no reference files");
     PASS();
 }
+
 TEST resets_are_small_and_repeat(void) {
     cartpole a, b;
     rn_random one = rn_make_random(4, 0), two = rn_make_random(4, 0);
@@ -137,13 +148,15 @@ TEST resets_are_small_and_repeat(void) {
     for (int i = 0; i < 200; i++) {
         ea.reset(&a, &r1, obs);
         eb.reset(&b, &r2, obs);
-        ASSERT(fabs(a.x) <= 0.05 && fabs(a.v) <= 0.05 && fabs(a.angle) <= 0.05 && fabs(a.spin) <= 0.05);
+        ASSERT(fabs(a.x) <= 0.05 && fabs(a.v) <= 0.05 && fabs(a.angle) <= 0.05 &&
+               fabs(a.spin) <= 0.05);
         ASSERT(a.x >= b.x && a.x <= b.x && a.spin >= b.spin && a.spin <= b.spin);
         if (fabs(a.spin) > most) most = fabs(a.spin);
     }
     ASSERT(most > 0.045);
     PASS();
 }
+
 TEST poles_can_be_saved(void) {
     cartpole p = pole_at(steps[0].from), q, before;
     const rn_env e = cartpole_env(&p);
@@ -195,6 +208,7 @@ static double train(agg_rule rule, uint64_t seed, rn_real *theta) {
     rn_trainer_destroy(t);
     return best;
 }
+
 /* of the seeds 0 .. 19 all but 17 get there */
 TEST mda_learns_and_the_mean_does_not(uint64_t seed) {
     rn_real theta[386];
@@ -204,6 +218,7 @@ TEST mda_learns_and_the_mean_does_not(uint64_t seed) {
     if (!(mean < 100)) FAILm(WHY("seed %u: the mean reaches %g", (unsigned)seed, mean));
     PASS();
 }
+
 TEST training_repeats_to_the_bit(void) {
     static rn_real one[386], two[386];
     const double a = train(AGG_MDA, 0, one), b = train(AGG_MDA, 0, two);
@@ -218,6 +233,7 @@ SUITE(task) {
     RUN_TEST(resets_are_small_and_repeat);
     RUN_TEST(poles_can_be_saved);
 }
+
 SUITE(learning) {
     if (getenv("TEST_QUICK")) return; /* too slow under valgrind */
     for (uint64_t seed = 0; seed < 3; seed++) RUN_TESTp(mda_learns_and_the_mean_does_not, seed);
@@ -225,6 +241,7 @@ SUITE(learning) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(task);

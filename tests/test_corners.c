@@ -1,5 +1,6 @@
-/* The corners of resnharpg.h that no other test visits: nothing where something is expected, the ends of ranges, sizes that
-   do not fit, and the ways that only a host's own policy or task takes. */
+/* The corners of resnharpg.h that no other test visits: nothing where something is expected, the
+   ends of ranges, sizes that do not fit, and the ways that only a host's own policy or task takes.
+   */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "greatest.h"
@@ -7,15 +8,26 @@
 #include "tiny.h"
 
 enum { N = 3, DIM = 32 };
+
 #define TOO_MUCH ((size_t)-1 / 128)
 
-typedef struct corner { mdp m; model p; walk walks[N]; rn_env envs[N]; rn_trainer_desc d; rn_agent_desc a; } corner;
+typedef struct corner {
+    mdp m;
+    model p;
+    walk walks[N];
+    rn_env envs[N];
+    rn_trainer_desc d;
+    rn_agent_desc a;
+} corner;
+
 static void corner_make(corner *c, int table) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
     memset(c, 0, sizeof *c);
     c->m = mdp_random(60);
-    if (table) (void)model_table(&c->p, STATES, ACTIONS);
-    else       (void)model_net(&c->p, &net);
+    if (table)
+        (void)model_table(&c->p, STATES, ACTIONS);
+    else
+        (void)model_net(&c->p, &net);
     for (size_t i = 0; i < N; i++) c->envs[i] = walk_env(&c->walks[i], &c->m, table);
     c->d.agents = N;
     c->d.envs = c->envs;
@@ -36,7 +48,7 @@ TEST null_everywhere(void) {
     rn_server_desc sd;
     rn_evaluation_desc ed;
     rn_evaluation e;
-    rn_real x[DIM] = { 0 };
+    rn_real x[DIM] = {0};
     double score;
     corner_make(&c, 0);
     memset(&sd, 0, sizeof sd);
@@ -75,7 +87,8 @@ TEST null_everywhere(void) {
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, NULL, x, NULL, x, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, NULL, NULL, x, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, x, NULL, NULL, block, sizeof block));
-    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, block + 1, 1)); /* not even to the next 64 */
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, block + 1,
+                                           1)); /* not even to the next 64 */
     ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, NULL, 0));
     {
         rn_policy actless = c.p.policy;
@@ -102,7 +115,7 @@ TEST defaults(void) {
     rn_agent *a;
     rn_evaluation_desc ed;
     rn_evaluation e;
-    rn_real theta[DIM] = { 0 };
+    rn_real theta[DIM] = {0};
     corner_make(&c, 1);
     c.a.method.horizon = 0; /* 1000 */
     ASSERT(rn_agent_size(&c.a) <= sizeof block);
@@ -121,7 +134,7 @@ TEST rare_nets(void) {
     unsigned char work[2048];
     rn_random random = rn_make_random(3, 0);
     const agg_rng r = rn_random_rng(&random);
-    rn_real theta[8] = { 0 }, obs[1] = { 1 }, act = 0;
+    rn_real theta[8] = {0}, obs[1] = {1}, act = 0;
     rn_policy p;
     nd.gaussian = nd.state_std = nd.no_bias = 1;
     nd.log_std = 5;
@@ -129,12 +142,14 @@ TEST rare_nets(void) {
     p = rn_make_net_policy(&net, &nd);
     ASSERT_EQ((size_t)2, p.dim);
     p.init(p.self, &r, theta);
-    ASSERT(fabs((double)theta[0]) <= 0.1 * sqrt(3) + 1e-6 && fabs((double)theta[1]) <= 0.1 * sqrt(3) + 1e-6);
+    ASSERT(fabs((double)theta[0]) <= 0.1 * sqrt(3) + 1e-6 &&
+           fabs((double)theta[1]) <= 0.1 * sqrt(3) + 1e-6);
     ASSERT(rn_policy_work_size(&p, 0) <= sizeof work);
     ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, obs, &r, &act, work, sizeof work));
     ASSERT(isfinite(act));
     PASS();
 }
+
 /* discount 0: after the first step nothing counts, and the ridge baseline learns nothing from it */
 TEST no_future(void) {
     static corner c;
@@ -148,9 +163,11 @@ TEST no_future(void) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 /* a search that ends early is not an error: the step is made, and the progress says so */
 TEST inexact_is_good_enough(void) {
     enum { n = 13, dim = 4 };
+
     rows x = rows_new(n, dim);
     rng r = rng_make(77);
     rn_server_desc d;
@@ -179,7 +196,12 @@ TEST inexact_is_good_enough(void) {
 }
 
 /* ---- sizes */
-static size_t endless_work(void *self, size_t T) { (void)self; (void)T; return (size_t)-1 - 100; }
+static size_t endless_work(void *self, size_t T) {
+    (void)self;
+    (void)T;
+    return (size_t)-1 - 100;
+}
+
 TEST sizes_that_do_not_fit(void) {
     static corner c;
     rn_net net;
@@ -211,7 +233,8 @@ TEST sizes_that_do_not_fit(void) {
     c.a.method.batch = (size_t)-1;
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
     c.a.method.batch = 1;
-    c.a.env.obs_dim = c.a.policy.obs_dim = (size_t)1 << (sizeof(size_t) * 4 - 1); /* squared, by the ridge baseline */
+    c.a.env.obs_dim = c.a.policy.obs_dim =
+        (size_t)1 << (sizeof(size_t) * 4 - 1); /* squared, by the ridge baseline */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
     c.a.policy.work_size = endless_work;
     ASSERT_EQ((size_t)0, rn_policy_work_size(&c.a.policy, 1));
@@ -228,7 +251,7 @@ TEST sizes_that_do_not_fit(void) {
     ASSERT_EQ(RN_ERR_SIZE, rn_server_init(&s, &sd, block, sizeof block)); /* 16 dim */
     sd.dim = 1;
     sd.n = (size_t)-1 / 64;
-    sd.aggregate = (agg_status (*)(void *, const rn_real *const *, size_t, size_t, rn_real *))0;
+    sd.aggregate = (agg_status(*)(void *, const rn_real *const *, size_t, size_t, rn_real *))0;
     ASSERT(rn_server_init(&s, &sd, block, sizeof block) > RN_MORE);
     sd.n = 0;
     ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
@@ -237,6 +260,8 @@ TEST sizes_that_do_not_fit(void) {
     ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
     PASS();
 }
+
+/* clang-format off */
 /* X(change, status) of the desc of an agent */
 #define BAD_AGENTS(X)                                                  \
     X(d.env.reset = NULL,                               RN_ERR_ARG)    \
@@ -254,6 +279,9 @@ TEST sizes_that_do_not_fit(void) {
     X(d.method.forget = 2,                              RN_ERR_DESC)   \
     X(d.method.estimator = (rn_estimator)7,             RN_ERR_DESC)   \
     X(d.method.baseline = (rn_baseline)7,               RN_ERR_DESC)
+/* clang-format on */
+
+/* clang-format off */
 /* ... and of a server */
 #define BAD_SERVERS(X)                                                 \
     X(d.beta1 = 1,                                      RN_ERR_DESC)   \
@@ -270,29 +298,46 @@ TEST sizes_that_do_not_fit(void) {
     X(d.eta = rn_schedule_staircase(1, 2, 1),                        RN_ERR_DESC)   \
     X(d.eta.kind = (rn_schedule_kind)9,                 RN_ERR_DESC)   \
     X(d.eta.kind = RN_SCHEDULE_CALLBACK,                         RN_ERR_DESC)
+
+/* clang-format on */
 TEST bad_agents_and_servers(void) {
     static corner c;
     unsigned char block[64];
     rn_agent *a;
     rn_server *s;
     corner_make(&c, 0);
+
+/* clang-format off */
     #define X(change, status) { rn_agent_desc d = c.a; change;                                             \
         ASSERT_EQ((size_t)0, rn_agent_size(&d));                                                           \
         ASSERT_EQm(#change, status, rn_agent_init(&a, &d, block, sizeof block)); }
+    /* clang-format on */
     BAD_AGENTS(X)
-    #undef X
+#undef X
+
+/* clang-format off */
     #define X(change, status) { rn_server_desc d; memset(&d, 0, sizeof d); d.n = d.dim = 2; change;        \
         ASSERT_EQ((size_t)0, rn_server_size(&d));                                                          \
         ASSERT_EQm(#change, status, rn_server_init(&s, &d, block, sizeof block)); }
+    /* clang-format on */
     BAD_SERVERS(X)
-    #undef X
+#undef X
     PASS();
 }
 
 /* ---- adversaries that act at random where actions are numbers */
-typedef struct slide { double low, high, least, most; } slide;
-static void slide_reset(void *self, const agg_rng *r, rn_real *obs) { (void)self; (void)r; obs[0] = 0; }
-static rn_step_result slide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+typedef struct slide {
+    double low, high, least, most;
+} slide;
+
+static void slide_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)self;
+    (void)r;
+    obs[0] = 0;
+}
+
+static rn_step_result slide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
     slide *s = (slide *)self;
     (void)r;
     for (int k = 0; k < 2; k++) {
@@ -303,15 +348,16 @@ static rn_step_result slide_step(void *self, const rn_real *act, const agg_rng *
     *reward = 1;
     return RN_RUNNING;
 }
+
 TEST random_actions_fill_their_range(double low, double high) {
     static unsigned char block[1 << 16];
-    slide s = { 0, 0, DBL_MAX, -DBL_MAX };
+    slide s = {0, 0, DBL_MAX, -DBL_MAX};
     const int unset = !(low < high);
     rn_net net;
     rn_net_desc nd = rn_make_net_desc(1, 2);
     rn_agent_desc d;
     rn_agent *a;
-    rn_real theta[8] = { 0 };
+    rn_real theta[8] = {0};
     nd.gaussian = 1;
     memset(&d, 0, sizeof d);
     d.policy = rn_make_net_policy(&net, &nd);
@@ -327,7 +373,10 @@ TEST random_actions_fill_their_range(double low, double high) {
     ASSERT(rn_agent_size(&d) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
     ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 1));
-    if (unset) { low = -1; high = 1; }
+    if (unset) {
+        low = -1;
+        high = 1;
+    }
     ASSERT(s.least >= low && s.most <= high);
     ASSERT(s.least < low + 0.05 * (high - low) && s.most > high - 0.05 * (high - low));
     PASS();
@@ -335,12 +384,12 @@ TEST random_actions_fill_their_range(double low, double high) {
 
 /* ---- tables: a state that is none of theirs makes a NaN, which is noticed */
 TEST states_outside_the_table(void) {
-    static const rn_real outside[] = { -1, STATES, (rn_real)NAN };
+    static const rn_real outside[] = {-1, STATES, (rn_real)NAN};
     rn_table table;
     const rn_policy p = rn_make_table_policy(&table, STATES, ACTIONS);
     for (size_t i = 0; i < 3; i++) {
         unsigned char work[512];
-        rn_real theta[DIM] = { 0 }, g[DIM] = { 0 }, u[DIM] = { 0 }, h[DIM] = { 0 }, act = 0, c = 0;
+        rn_real theta[DIM] = {0}, g[DIM] = {0}, u[DIM] = {0}, h[DIM] = {0}, act = 0, c = 0;
         const rn_real one = 1;
         ASSERT(rn_policy_work_size(&p, 1) <= sizeof work);
         ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, &outside[i], NULL, &act, work, sizeof work));
@@ -355,22 +404,33 @@ TEST states_outside_the_table(void) {
 }
 
 /* ---- a host's own policy: act and grad, no work; differences of grad along nothing are nothing */
-static void own_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act, void *work) {
-    (void)self; (void)theta; (void)obs; (void)r; (void)work;
+static void own_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                    rn_real *act, void *work) {
+    (void)self;
+    (void)theta;
+    (void)obs;
+    (void)r;
+    (void)work;
     act[0] = 1;
 }
-static void own_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                     const rn_real *w, rn_real *g, void *work) {
-    (void)self; (void)obs; (void)act; (void)work;
+
+static void own_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                     const rn_real *act, const rn_real *w, rn_real *g, void *work) {
+    (void)self;
+    (void)obs;
+    (void)act;
+    (void)work;
     for (size_t t = 0; t < T; t++) g[0] += w[t] * theta[0];
 }
+
 TEST own_policies(void) {
     static corner c;
     unsigned char block[4096];
     rn_policy p;
-    rn_real x[4] = { 2, 0, 0, 0 }, u[1] = { 0 }, v[1] = { 0 }, k[2], cc[2], tmp[3], obs[4] = { 0 }, act[2] = { 1, 1 };
-    const rn_real w[2] = { 3, 4 };
-    const rn_hessian_product b = { &p, x, u, 2, obs, act, w, 0, k, cc, tmp, NULL };
+    rn_real x[4] = {2, 0, 0, 0}, u[1] = {0}, v[1] = {0}, k[2], cc[2], tmp[3], obs[4] = {0},
+            act[2] = {1, 1};
+    const rn_real w[2] = {3, 4};
+    const rn_hessian_product b = {&p, x, u, 2, obs, act, w, 0, k, cc, tmp, NULL};
     rn_evaluation_desc ed;
     rn_evaluation e;
     corner_make(&c, 0);
@@ -389,9 +449,11 @@ TEST own_policies(void) {
     u[0] = (rn_real)0.5; /* c_t = theta u = 1; sum w sum c theta + sum w u = 7 * 2 * 2 + 7/2 */
     rn_add_hessian_product(&b, v);
     ASSERT(fabs((double)v[0] - 31.5) < 0.05);
-    ASSERT(rn_evaluate_scratch_size(&c.envs[0], &p) > 0 && rn_evaluate_scratch_size(&c.envs[0], &p) <= sizeof block);
+    ASSERT(rn_evaluate_scratch_size(&c.envs[0], &p) > 0 &&
+           rn_evaluate_scratch_size(&c.envs[0], &p) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_evaluate(&ed, &c.envs[0], &p, x, block, sizeof block, &e));
-    c.d.policy = p; /* no init: theta starts at 0; saved in the middle of a trajectory without prepare */
+    c.d.policy =
+        p; /* no init: theta starts at 0; saved in the middle of a trajectory without prepare */
     {
         rn_trainer *t;
         unsigned char *bytes;
@@ -410,21 +472,37 @@ TEST own_policies(void) {
 }
 
 /* finite, but not their sum: the agent keeps its d, and goes on */
-static void steep_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                       const rn_real *w, rn_real *g, void *work) {
-    (void)self; (void)theta; (void)T; (void)obs; (void)act; (void)w; (void)work;
+static void steep_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                       const rn_real *act, const rn_real *w, rn_real *g, void *work) {
+    (void)self;
+    (void)theta;
+    (void)T;
+    (void)obs;
+    (void)act;
+    (void)w;
+    (void)work;
     g[0] += REAL_MAX * (rn_real)0.9;
 }
-static void flat_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
-                     rn_real *c, void *work) {
-    (void)self; (void)theta; (void)u; (void)obs; (void)act; (void)work;
+
+static void flat_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                     const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
+    (void)self;
+    (void)theta;
+    (void)u;
+    (void)obs;
+    (void)act;
+    (void)work;
     for (size_t t = 0; t < T; t++) c[t] = 0;
 }
-static void steep_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
-                      const rn_real *w, const rn_real *k, rn_real *h, void *work) {
-    (void)u; (void)k;
+
+static void steep_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                      const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
+                      rn_real *h, void *work) {
+    (void)u;
+    (void)k;
     steep_grad(self, theta, T, obs, act, w, h, work);
 }
+
 TEST sums_that_overflow(void) {
     static corner c;
     static unsigned char block[1 << 14];
@@ -450,7 +528,8 @@ TEST sums_that_overflow(void) {
     PASS();
 }
 
-/* a host that plays with a trainer's agent behind its back: what it has then cannot be saved, and says so */
+/* a host that plays with a trainer's agent behind its back: what it has then cannot be saved, and
+   says so */
 TEST agents_begun_by_hand(void) {
     static corner c;
     rn_trainer *t;
@@ -496,7 +575,8 @@ TEST targets_out_of_reach(void) {
     p.G1 = p.G2 = p.R = p.muF = 1;
     p.n = 1;
     ASSERT(rn_theory_trajectories(&p, 1e-200) <= -1);
-    ASSERT(rn_theory_trajectories(&p, 1e-8) > 4503599627370496.0); /* beyond whole numbers of a double */
+    ASSERT(rn_theory_trajectories(&p, 1e-8) >
+           4503599627370496.0); /* beyond whole numbers of a double */
     ASSERT(rn_theory_trajectories(&p, 1e200) >= 2 && rn_theory_trajectories(&p, 1e200) <= 2);
     ASSERT_EQ((size_t)1000000000, rn_theory_horizon(1e300, 1 - DBL_EPSILON));
     ASSERT_EQ((size_t)0, rn_theory_horizon((double)INFINITY, 0.5));
@@ -524,6 +604,7 @@ SUITE(corners) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(corners);

@@ -1,6 +1,7 @@
-/* The estimators of resnharpg.h are exact: on tiny tasks ALL trajectories are played through an rn_agent and weighted
-   with their probabilities. E g = grad J_H, E[B u] = hess J_H u, E v = grad J_H(theta_t) - grad J_H(theta_{t-1}), the
-   last integrated over q. The right-hand sides come from dynamic programming on numbers that carry derivatives. */
+/* The estimators of resnharpg.h are exact: on tiny tasks ALL trajectories are played through an
+   rn_agent and weighted with their probabilities. E g = grad J_H, E[B u] = hess J_H u, E v = grad
+   J_H(theta_t) - grad J_H(theta_{t-1}), the last integrated over q. The right-hand sides come from
+   dynamic programming on numbers that carry derivatives. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "greatest.h"
@@ -17,8 +18,12 @@ enum { HORIZON = 4, MAX_DIM = 64, MOST = 4096 };
 /* ---- Gauss quadrature from the recurrence of orthonormal polynomials, x p_k = b_{k+1} p_{k+1} + b_k p_{k-1}: nodes
    are the zeros of p_n, weights 1/sum_{k<n} p_k^2 */
 typedef wide recurrence(size_t k);
-static wide hermite(size_t k) { return sqrtl((wide)k); }                             /* standard normal density */
-static wide legendre(size_t k) { return (wide)k / sqrtl((wide)(4 * k * k - 1)); }    /* density 1/2 on -1 .. 1 */
+
+/* standard normal density */
+static wide hermite(size_t k) { return sqrtl((wide)k); }
+
+/* density 1/2 on -1 .. 1 */
+static wide legendre(size_t k) { return (wide)k / sqrtl((wide)(4 * k * k - 1)); }
 
 static wide polynomial(recurrence *b, size_t n, wide x, wide *squares) {
     wide before = 0, now = 1, sum = 0;
@@ -31,16 +36,20 @@ static wide polynomial(recurrence *b, size_t n, wide x, wide *squares) {
     if (squares) *squares = sum;
     return now;
 }
+
 static size_t gauss_rule(recurrence *b, size_t n, wide range, wide *x, wide *w) {
     const int cells = 4000;
     size_t found = 0;
     for (int i = 0; i < cells && found < n; i++) {
-        wide low = range * (2.0L * (wide)i / (wide)cells - 1 + 1e-7L), high = low + 2 * range / (wide)cells;
+        wide low = range * (2.0L * (wide)i / (wide)cells - 1 + 1e-7L),
+             high = low + 2 * range / (wide)cells;
         if (polynomial(b, n, low, NULL) * polynomial(b, n, high, NULL) > 0) continue;
         for (int k = 0; k < 80; k++) {
             const wide middle = (low + high) / 2;
-            if (polynomial(b, n, low, NULL) * polynomial(b, n, middle, NULL) <= 0) high = middle;
-            else low = middle;
+            if (polynomial(b, n, low, NULL) * polynomial(b, n, middle, NULL) <= 0)
+                high = middle;
+            else
+                low = middle;
         }
         x[found] = (low + high) / 2;
         (void)polynomial(b, n, x[found], &w[found]);
@@ -52,20 +61,21 @@ static size_t gauss_rule(recurrence *b, size_t n, wide range, wide *x, wide *w) 
 
 /* ---- an agent that plays what it is told */
 typedef struct trajectory {
-    size_t  T;
-    size_t  state[HORIZON + 1];
+    size_t T;
+    size_t state[HORIZON + 1];
     rn_real act[HORIZON];
-    double  reward[HORIZON];
-    wide    chance;             /* the task's part of the probability */
+    double reward[HORIZON];
+    wide chance; /* the task's part of the probability */
 } trajectory;
+
 typedef struct script {
-    const mdp     *m;
-    const model   *p;
-    const trajectory *play[2];     /* the first and the second trajectory of the round */
+    const mdp *m;
+    const model *p;
+    const trajectory *play[2]; /* the first and the second trajectory of the round */
     const trajectory *now;
-    size_t         plays, t;
-    rn_real        theta[MAX_DIM]; /* what the last trajectory was played with */
-    uint64_t       q;
+    size_t plays, t;
+    rn_real theta[MAX_DIM]; /* what the last trajectory was played with */
+    uint64_t q;
 } script;
 
 static void script_reset(void *self, const agg_rng *r, rn_real *obs) {
@@ -75,40 +85,54 @@ static void script_reset(void *self, const agg_rng *r, rn_real *obs) {
     s->t = 0;
     mdp_observe(s->m, s->p->table, s->now->state[0], obs);
 }
-static rn_step_result script_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static rn_step_result script_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                  double *reward) {
     script *s = (script *)self;
-    (void)r; (void)act;
+    (void)r;
+    (void)act;
     *reward = s->now->reward[s->t++];
     mdp_observe(s->m, s->p->table, s->now->state[s->t], obs);
     return s->t == s->now->T ? RN_TERMINATED : RN_RUNNING;
 }
-static void script_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act,
-                       void *work) {
+
+static void script_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                       rn_real *act, void *work) {
     script *s = (script *)self;
-    (void)obs; (void)r; (void)work;
+    (void)obs;
+    (void)r;
+    (void)work;
     memcpy(s->theta, theta, s->p->policy.dim * sizeof *theta);
     act[0] = s->now->act[s->t];
 }
-static void script_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                        const rn_real *w, rn_real *g, void *work) {
+
+static void script_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                        const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     const rn_policy *p = &((script *)self)->p->policy;
     p->grad(p->self, theta, T, obs, act, w, g, work);
 }
-static void script_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                       const rn_real *act, rn_real *c, void *work) {
+
+static void script_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                       const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
     const rn_policy *p = &((script *)self)->p->policy;
     p->dot(p->self, theta, u, T, obs, act, c, work);
 }
-static void script_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                       const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+
+static void script_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                       const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
+                       rn_real *h, void *work) {
     const rn_policy *p = &((script *)self)->p->policy;
     p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
 }
+
 static size_t script_work(void *self, size_t T) {
     const rn_policy *p = &((script *)self)->p->policy;
     return p->work_size(p->self, T);
 }
-static uint64_t script_next(void *self) { return ((script *)self)->q; } /* nobody but theta^ draws a number */
+
+/* nobody but theta^ draws a number */
+static uint64_t script_next(void *self) { return ((script *)self)->q; }
+
 static void script_q(script *s, wide q) { s->q = (uint64_t)(q * 9007199254740992.0L) << 11; }
 
 static rn_agent_desc script_desc(script *s, const rn_method *method) {
@@ -144,12 +168,16 @@ static size_t enumerate(const mdp *m, trajectory *all, size_t count, const traje
             e.reward[e.T] = m->reward[s][a][n];
             e.chance *= (wide)m->move[s][a][n];
             e.state[++e.T] = n;
-            if (e.T < HORIZON && !m->end[n]) { count = enumerate(m, all, count, &e); continue; }
+            if (e.T < HORIZON && !m->end[n]) {
+                count = enumerate(m, all, count, &e);
+                continue;
+            }
             if (count >= MOST) abort();
             all[count++] = e;
         }
     return count;
 }
+
 static size_t enumerate_all(const mdp *m, trajectory *all) {
     size_t count = 0;
     for (size_t s = 0; s < STATES; s++) {
@@ -161,7 +189,12 @@ static size_t enumerate_all(const mdp *m, trajectory *all) {
     }
     return count;
 }
-typedef struct chances { rn_real theta[MAX_DIM]; wide pi[STATES][ACTIONS]; int known; } chances;
+
+typedef struct chances {
+    rn_real theta[MAX_DIM];
+    wide pi[STATES][ACTIONS];
+    int known;
+} chances;
 
 /* of a trajectory, with the actions' chances at the theta it was played with */
 static wide probability(const script *s, const trajectory *e, chances *c) {
@@ -170,7 +203,8 @@ static wide probability(const script *s, const trajectory *e, chances *c) {
         for (size_t k = 0; k < STATES; k++) {
             rn_real obs[FEATURES];
             mdp_observe(s->m, s->p->table, k, obs);
-            for (size_t a = 0; a < ACTIONS; a++) c->pi[k][a] = model_probability(s->p, s->theta, obs, (wide)a);
+            for (size_t a = 0; a < ACTIONS; a++)
+                c->pi[k][a] = model_probability(s->p, s->theta, obs, (wide)a);
         }
         memcpy(c->theta, s->theta, s->p->policy.dim * sizeof *c->theta);
         c->known = 1;
@@ -180,17 +214,18 @@ static wide probability(const script *s, const trajectory *e, chances *c) {
 }
 
 typedef struct lab { /* one policy, one process, one method */
-    script         s;
-    rn_agent      *agent;
-    void          *block;
+    script s;
+    rn_agent *agent;
+    void *block;
     unsigned char *saved;
-    size_t         saved_size, count;
-    trajectory        idle;
-    trajectory        all[MOST];
-    rn_real        before[MAX_DIM], theta[MAX_DIM];
+    size_t saved_size, count;
+    trajectory idle;
+    trajectory all[MOST];
+    rn_real before[MAX_DIM], theta[MAX_DIM];
 } lab;
 
-static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *method, size_t practice) {
+static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *method,
+                     size_t practice) {
     rng r = rng_make(77);
     rn_agent_desc d;
     l->s.m = m;
@@ -206,7 +241,8 @@ static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *meth
         l->before[i] = (rn_real)(0.7 * rng_normal(&r));
         l->theta[i] = (rn_real)((double)l->before[i] + 0.2 * rng_normal(&r));
     }
-    /* a past: rounds at theta_{t-1}, from which a baseline learns; without any, one round that leaves d = 0 */
+    /* a past: rounds at theta_{t-1}, from which a baseline learns; without any, one round that
+       leaves d = 0 */
     for (size_t i = 0; i < (practice ? practice : 1); i++) {
         l->s.plays = 0;
         l->s.play[0] = practice ? &l->all[(i * 97) % l->count] : &l->idle;
@@ -216,7 +252,11 @@ static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *meth
     l->saved = (unsigned char *)need(malloc(l->saved_size));
     if (rn_agent_save(l->agent, l->saved, l->saved_size) != RN_OK) abort();
 }
-static void lab_close(lab *l) { free(l->block); free(l->saved); }
+
+static void lab_close(lab *l) {
+    free(l->block);
+    free(l->saved);
+}
 
 /* g of one trajectory; the state of the agent is put back before */
 static const rn_real *lab_g(lab *l, const trajectory *e) {
@@ -226,6 +266,7 @@ static const rn_real *lab_g(lab *l, const trajectory *e) {
     if (rn_agent_run_round(l->agent, l->theta, 1) != RN_OK) abort();
     return rn_agent_direction(l->agent);
 }
+
 /* v of one second trajectory: eta = 0, so d_t = d_{t-1} + v; kept is d_{t-1} */
 static const rn_real *lab_v(lab *l, const trajectory *e, rn_real *kept) {
     l->s.plays = 0;
@@ -236,7 +277,9 @@ static const rn_real *lab_v(lab *l, const trajectory *e, rn_real *kept) {
     if (rn_agent_run_round(l->agent, l->theta, 0) != RN_OK) abort();
     return rn_agent_direction(l->agent);
 }
-static wide lab_expect_g(lab *l, wide *mean) { /* gives the sum of all probabilities */
+
+/* gives the sum of all probabilities */
+static wide lab_expect_g(lab *l, wide *mean) {
     const size_t dim = l->s.p->policy.dim;
     wide total = 0;
     chances c;
@@ -250,6 +293,7 @@ static wide lab_expect_g(lab *l, wide *mean) { /* gives the sum of all probabili
     }
     return total;
 }
+
 static void lab_expect_v(lab *l, wide q, wide *mean) {
     const size_t dim = l->s.p->policy.dim;
     rn_real kept[MAX_DIM];
@@ -263,24 +307,35 @@ static void lab_expect_v(lab *l, wide q, wide *mean) {
         for (size_t i = 0; i < dim; i++) mean[i] += p * ((wide)d[i] - (wide)kept[i]);
     }
 }
+
 static double gap(const wide *x, const wide *y, size_t n) {
     double most = 0;
-    for (size_t i = 0; i < n; i++) if (!((double)wide_abs(x[i] - y[i]) <= most)) most = (double)wide_abs(x[i] - y[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!((double)wide_abs(x[i] - y[i]) <= most)) most = (double)wide_abs(x[i] - y[i]);
     return most;
 }
-static void widen(const rn_real *x, size_t n, wide *y) { for (size_t i = 0; i < n; i++) y[i] = (wide)x[i]; }
 
-typedef struct found { double g, bu, v, total; } found; /* largest errors */
+static void widen(const rn_real *x, size_t n, wide *y) {
+    for (size_t i = 0; i < n; i++) y[i] = (wide)x[i];
+}
+
+typedef struct found {
+    double g, bu, v, total;
+} found; /* largest errors */
 
 static found lab_measure(lab *l, const rn_method *m, size_t nodes) {
     const model *p = l->s.p;
     const size_t dim = p->policy.dim;
-    wide theta[MAX_DIM], before[MAX_DIM], u[MAX_DIM], mean[MAX_DIM], want[MAX_DIM], old[MAX_DIM], sum[MAX_DIM];
+    wide theta[MAX_DIM], before[MAX_DIM], u[MAX_DIM], mean[MAX_DIM], want[MAX_DIM], old[MAX_DIM],
+        sum[MAX_DIM];
     wide x[16], w[16];
     found f;
     widen(l->theta, dim, theta);
     widen(l->before, dim, before);
-    for (size_t i = 0; i < dim; i++) { u[i] = (wide)(rn_real)(l->theta[i] - l->before[i]); sum[i] = 0; }
+    for (size_t i = 0; i < dim; i++) {
+        u[i] = (wide)(rn_real)(l->theta[i] - l->before[i]);
+        sum[i] = 0;
+    }
     f.total = fabs((double)(lab_expect_g(l, mean) - 1));
     mdp_derivatives(l->s.m, p, theta, NULL, m->horizon, m->discount, want, NULL);
     f.g = gap(mean, want, dim);
@@ -304,15 +359,24 @@ static found lab_measure(lab *l, const rn_method *m, size_t nodes) {
 
 /* ---- the policies that fit */
 enum { TABLE, LINEAR, MLP_TANH, MLP_RELU, MLP_IDENTITY, MLP_HEAD, POLICIES };
-static const char *const policy_names[POLICIES] = { "table", "linear", "tanh", "relu", "identity", "tanh head" };
+
+static const char *const policy_names[POLICIES] = {"table", "linear",   "tanh",
+                                                   "relu",  "identity", "tanh head"};
+
 static void make_policy(model *p, int kind) {
     rn_net_desc d = net_desc(FEATURES, ACTIONS, kind == LINEAR ? 0 : 3, 0, RN_TANH);
     if (kind == MLP_RELU) d.activation = RN_RELU;
     if (kind == MLP_IDENTITY) d.activation = RN_IDENTITY;
-    if (kind == MLP_HEAD) { d.tanh_head = d.no_bias = 1; d.hidden[1] = 2; }
-    if (kind == TABLE) (void)model_table(p, STATES, ACTIONS);
-    else               (void)model_net(p, &d);
+    if (kind == MLP_HEAD) {
+        d.tanh_head = d.no_bias = 1;
+        d.hidden[1] = 2;
+    }
+    if (kind == TABLE)
+        (void)model_table(p, STATES, ACTIONS);
+    else
+        (void)model_net(p, &d);
 }
+
 static rn_method plain_method(void) {
     rn_method m;
     memset(&m, 0, sizeof m);
@@ -320,9 +384,11 @@ static rn_method plain_method(void) {
     m.discount = 0.9;
     return m;
 }
+
 static lab the_lab;
 
-/* the reference itself: hyper-dual derivatives of J_H against Richardson differences of its values */
+/* the reference itself: hyper-dual derivatives of J_H against Richardson differences of its values
+   */
 TEST derivatives_by_two_routes(void) {
     for (int kind = 0; kind < POLICIES; kind++) {
         const mdp m = mdp_random(5);
@@ -335,7 +401,8 @@ TEST derivatives_by_two_routes(void) {
         mdp_derivatives(&m, &p, theta, NULL, HORIZON, 0.9, grad, NULL);
         for (size_t i = 0; i < p.policy.dim; i++) {
             wide d[3];
-            for (int k = 0; k < 3; k++) { /* central differences with h, h/2, h/4, then extrapolated to h^6 */
+            for (int k = 0; k < 3;
+                 k++) { /* central differences with h, h/2, h/4, then extrapolated to h^6 */
                 const wide h = 1e-3L / (wide)(1 << k);
                 wide J[2];
                 for (int side = 0; side < 2; side++) {
@@ -348,13 +415,15 @@ TEST derivatives_by_two_routes(void) {
             d[0] = (4 * d[1] - d[0]) / 3;
             d[1] = (4 * d[2] - d[1]) / 3;
             d[0] = (16 * d[1] - d[0]) / 15;
-            if (wide_abs(d[0] - grad[i]) > 1e-14L) FAILm(WHY("%s: d J/d theta[%u]", policy_names[kind], (unsigned)i));
+            if (wide_abs(d[0] - grad[i]) > 1e-14L)
+                FAILm(WHY("%s: d J/d theta[%u]", policy_names[kind], (unsigned)i));
         }
     }
     PASS();
 }
+
 TEST quadrature_integrates_polynomials(void) {
-    static const wide moments[5] = { 1, 1, 3, 15, 105 }; /* of the normal: x^0, x^2, x^4, x^6, x^8 */
+    static const wide moments[5] = {1, 1, 3, 15, 105}; /* of the normal: x^0, x^2, x^4, x^6, x^8 */
     wide x[16], w[16];
     ASSERT_EQ((size_t)8, gauss_rule(hermite, 8, 8, x, w));
     for (int k = 0; k < 5; k++) {
@@ -370,6 +439,7 @@ TEST quadrature_integrates_polynomials(void) {
     }
     PASS();
 }
+
 TEST expectations_are_exact(int kind, rn_estimator estimator, int causal) {
     const mdp m = mdp_random((uint64_t)(10 + kind));
     rn_method method = plain_method();
@@ -382,15 +452,19 @@ TEST expectations_are_exact(int kind, rn_estimator estimator, int causal) {
     f = lab_measure(&the_lab, &method, 10);
     lab_close(&the_lab);
     if (GREATEST_IS_VERBOSE())
-        printf("    %-9s total %.1e  g %.1e  Bu %.1e  v %.1e\n", policy_names[kind], f.total, f.g, f.bu, f.v);
-    if (!(f.total < 1e-15)) FAILm(WHY("%s: probabilities miss 1 by %g", policy_names[kind], f.total));
-    if (!(f.g < TOL))       FAILm(WHY("%s: E g misses grad J by %g", policy_names[kind], f.g));
-    if (!(f.bu < TOL))      FAILm(WHY("%s: E Bu misses hess J u by %g", policy_names[kind], f.bu));
-    if (!(f.v < TOL))   FAILm(WHY("%s: E v misses the difference by %g", policy_names[kind], f.v));
+        printf("    %-9s total %.1e  g %.1e  Bu %.1e  v %.1e\n", policy_names[kind], f.total, f.g,
+               f.bu, f.v);
+    if (!(f.total < 1e-15))
+        FAILm(WHY("%s: probabilities miss 1 by %g", policy_names[kind], f.total));
+    if (!(f.g < TOL)) FAILm(WHY("%s: E g misses grad J by %g", policy_names[kind], f.g));
+    if (!(f.bu < TOL)) FAILm(WHY("%s: E Bu misses hess J u by %g", policy_names[kind], f.bu));
+    if (!(f.v < TOL)) FAILm(WHY("%s: E v misses the difference by %g", policy_names[kind], f.v));
     PASS();
 }
+
 /* whatever the past has taught a baseline: nothing is biased */
-TEST baselines_change_no_expectation(int kind, rn_baseline baseline, rn_estimator estimator, int causal) {
+TEST baselines_change_no_expectation(int kind, rn_baseline baseline, rn_estimator estimator,
+                                     int causal) {
     const mdp m = mdp_random((uint64_t)(20 + kind));
     rn_method method = plain_method(), none = plain_method();
     model p;
@@ -413,13 +487,16 @@ TEST baselines_change_no_expectation(int kind, rn_baseline baseline, rn_estimato
     f = lab_measure(&the_lab, &method, 10);
     lab_close(&the_lab);
     if (GREATEST_IS_VERBOSE())
-        printf("    %-9s moved %.1e  g %.1e  Bu %.1e  v %.1e\n", policy_names[kind], moved, f.g, f.bu, f.v);
-    if (!(moved > 1e-3))    FAILm(WHY("%s: the baseline does nothing", policy_names[kind]));
-    if (!(f.g < 4 * TOL))   FAILm(WHY("%s: E g misses grad J by %g", policy_names[kind], f.g));
-    if (!(f.bu < 4 * TOL))  FAILm(WHY("%s: E Bu misses hess J u by %g", policy_names[kind], f.bu));
-    if (!(f.v < 4 * TOL))   FAILm(WHY("%s: E v misses the difference by %g", policy_names[kind], f.v));
+        printf("    %-9s moved %.1e  g %.1e  Bu %.1e  v %.1e\n", policy_names[kind], moved, f.g,
+               f.bu, f.v);
+    if (!(moved > 1e-3)) FAILm(WHY("%s: the baseline does nothing", policy_names[kind]));
+    if (!(f.g < 4 * TOL)) FAILm(WHY("%s: E g misses grad J by %g", policy_names[kind], f.g));
+    if (!(f.bu < 4 * TOL)) FAILm(WHY("%s: E Bu misses hess J u by %g", policy_names[kind], f.bu));
+    if (!(f.v < 4 * TOL))
+        FAILm(WHY("%s: E v misses the difference by %g", policy_names[kind], f.v));
     PASS();
 }
+
 TEST whitening_is_biased(void) {
     const mdp m = mdp_random(10);
     rn_method method = plain_method();
@@ -439,14 +516,15 @@ TEST whitening_is_biased(void) {
 /* ---- Gaussian policies: two steps of s' = s/2 + 0.4 a, by Gauss-Hermite quadrature over the actions. The reference
    moves the actions with theta, a = mu + std z (no score function anywhere), so it is another route altogether. */
 enum { GH = 16 };
+
 typedef struct gauss_script {
     const model *p;
-    size_t       steps, plays, t;
-    wide         z[2][2];        /* [step][number] of the trajectory that counts */
-    int          idle_first;     /* the first trajectory of the round is the idle one */
-    wide         s;
-    rn_real      theta[MAX_DIM];
-    uint64_t     q;
+    size_t steps, plays, t;
+    wide z[2][2];   /* [step][number] of the trajectory that counts */
+    int idle_first; /* the first trajectory of the round is the idle one */
+    wide s;
+    rn_real theta[MAX_DIM];
+    uint64_t q;
 } gauss_script;
 
 static wide gauss_reward(wide s, const wide *a, size_t n) {
@@ -454,7 +532,9 @@ static wide gauss_reward(wide s, const wide *a, size_t n) {
     for (size_t j = 0; j < n; j++) r += a[j] - 0.3L * a[j] * a[j] + 0.5L * s * a[j];
     return n > 1 ? r + 0.25L * a[0] * a[1] : r;
 }
+
 static int gauss_idle(const gauss_script *g) { return g->idle_first && g->plays == 1; }
+
 static void gauss_reset(void *self, const agg_rng *r, rn_real *obs) {
     gauss_script *g = (gauss_script *)self;
     (void)r;
@@ -463,9 +543,11 @@ static void gauss_reset(void *self, const agg_rng *r, rn_real *obs) {
     g->s = 0.75L;
     obs[0] = (rn_real)g->s;
 }
-static rn_step_result gauss_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static rn_step_result gauss_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
     gauss_script *g = (gauss_script *)self;
-    wide a[2] = { 0, 0 };
+    wide a[2] = {0, 0};
     (void)r;
     for (size_t j = 0; j < g->p->policy.act_dim; j++) a[j] = (wide)act[j];
     *reward = gauss_idle(g) ? 0 : (double)gauss_reward(g->s, a, g->p->policy.act_dim);
@@ -473,46 +555,55 @@ static rn_step_result gauss_step(void *self, const rn_real *act, const agg_rng *
     g->s = (wide)obs[0];
     return ++g->t == g->steps || gauss_idle(g) ? RN_TERMINATED : RN_RUNNING;
 }
-static void gauss_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act,
-                      void *work) {
+
+static void gauss_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                      rn_real *act, void *work) {
     gauss_script *g = (gauss_script *)self;
     const size_t n = g->p->policy.act_dim;
     hyper th[MAX_DIM], x[2], y[HEAD_MAX];
-    (void)r; (void)work;
+    (void)r;
+    (void)work;
     memcpy(g->theta, theta, g->p->policy.dim * sizeof *theta);
     for (size_t i = 0; i < g->p->policy.dim; i++) th[i] = hy((wide)theta[i]);
     hy_obs(obs, 1, x);
     model_head(g->p, th, x, y);
     for (size_t j = 0; j < n; j++) act[j] = (rn_real)(y[j].v + expl(y[n + j].v) * g->z[g->t][j]);
 }
-static void gauss_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                       const rn_real *w, rn_real *g, void *work) {
+
+static void gauss_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                       const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     const rn_policy *p = &((gauss_script *)self)->p->policy;
     p->grad(p->self, theta, T, obs, act, w, g, work);
 }
-static void gauss_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                      const rn_real *act, rn_real *c, void *work) {
+
+static void gauss_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                      const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
     const rn_policy *p = &((gauss_script *)self)->p->policy;
     p->dot(p->self, theta, u, T, obs, act, c, work);
 }
-static void gauss_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                      const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+
+static void gauss_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                      const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
+                      rn_real *h, void *work) {
     const rn_policy *p = &((gauss_script *)self)->p->policy;
     p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
 }
+
 static size_t gauss_work(void *self, size_t T) {
     const rn_policy *p = &((gauss_script *)self)->p->policy;
     return p->work_size(p->self, T);
 }
+
 static uint64_t gauss_next(void *self) { return ((gauss_script *)self)->q; }
 
 /* J along z = one trajectory's noise */
-static hyper gauss_value(const model *p, const hyper *theta, size_t steps, double discount, wide z[2][2]) {
+static hyper gauss_value(const model *p, const hyper *theta, size_t steps, double discount,
+                         wide z[2][2]) {
     const size_t n = p->policy.act_dim;
     hyper s = hy(0.75L), J = hy(0);
     wide power = 1;
     for (size_t t = 0; t < steps; t++, power *= (wide)discount) {
-        hyper y[HEAD_MAX], a[2] = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } }, r = hy_times(0.2L, hy_mul(s, s));
+        hyper y[HEAD_MAX], a[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}}, r = hy_times(0.2L, hy_mul(s, s));
         model_head(p, theta, &s, y);
         for (size_t j = 0; j < n; j++) {
             a[j] = hy_add(y[j], hy_times(z[t][j], hy_exp(y[n + j])));
@@ -525,8 +616,10 @@ static hyper gauss_value(const model *p, const hyper *theta, size_t steps, doubl
     }
     return J;
 }
+
 /* all trajectories of the grid: z and its weight */
-static wide gauss_node(size_t k, size_t steps, size_t n, const wide *x, const wide *w, wide z[2][2]) {
+static wide gauss_node(size_t k, size_t steps, size_t n, const wide *x, const wide *w,
+                       wide z[2][2]) {
     wide weight = 1;
     for (size_t t = 0; t < steps; t++)
         for (size_t j = 0; j < n; j++, k /= GH) {
@@ -535,6 +628,7 @@ static wide gauss_node(size_t k, size_t steps, size_t n, const wide *x, const wi
         }
     return weight;
 }
+
 TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_dim, int causal) {
     const size_t steps = act_dim > 1 ? 1 : 2, nodes = GH * GH;
     rn_net_desc nd = net_desc(1, act_dim, hidden, 0, RN_TANH);
@@ -618,9 +712,11 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
     ev = gap(mean_v, hess, dim);
     free(block);
     free(saved);
-    if (GREATEST_IS_VERBOSE()) printf("    std %d hidden %u: g %.1e  Bu %.1e\n", state_std, (unsigned)hidden, eg, ev);
+    if (GREATEST_IS_VERBOSE())
+        printf("    std %d hidden %u: g %.1e  Bu %.1e\n", state_std, (unsigned)hidden, eg, ev);
     ASSERT(wide_max(hess, dim) > 1e-3L);
-    if (!(eg < TOL + 2e-11)) FAILm(WHY("E g misses grad J by %g", eg)); /* the quadrature leaves 6e-12 */
+    if (!(eg < TOL + 2e-11))
+        FAILm(WHY("E g misses grad J by %g", eg)); /* the quadrature leaves 6e-12 */
     if (!(ev < TOL + 2e-11)) FAILm(WHY("E Bu misses hess J u by %g", ev));
     PASS();
 }
@@ -628,11 +724,11 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
 /* ---- d_t - grad J(theta_t) = (1/t) sum_j M_j for eta_t = 1/t, in a run of the trainer with one agent:
    M_j = g_j - grad J(theta_j) + (j-1) (v_j - grad J(theta_j) + grad J(theta_{j-1})), from recorded trajectories */
 typedef struct recorder { /* around a task and a policy */
-    rn_env    env;
+    rn_env env;
     rn_policy policy;
-    size_t    trajectories, T[2];
-    rn_real   theta[2][MAX_DIM], obs[2][HORIZON][FEATURES], act[2][HORIZON];
-    double    reward[2][HORIZON];
+    size_t trajectories, T[2];
+    rn_real theta[2][MAX_DIM], obs[2][HORIZON][FEATURES], act[2][HORIZON];
+    double reward[2][HORIZON];
 } recorder;
 
 static void recorder_reset(void *self, const agg_rng *r, rn_real *obs) {
@@ -640,7 +736,9 @@ static void recorder_reset(void *self, const agg_rng *r, rn_real *obs) {
     k->T[k->trajectories++] = 0;
     k->env.reset(k->env.self, r, obs);
 }
-static rn_step_result recorder_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static rn_step_result recorder_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                    double *reward) {
     recorder *k = (recorder *)self;
     const size_t e = k->trajectories - 1, t = k->T[e]++;
     const rn_step_result result = k->env.step(k->env.self, act, r, obs, reward);
@@ -648,33 +746,40 @@ static rn_step_result recorder_step(void *self, const rn_real *act, const agg_rn
     k->reward[e][t] = *reward;
     return result;
 }
-static void recorder_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act,
-                         void *work) {
+
+static void recorder_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                         rn_real *act, void *work) {
     recorder *k = (recorder *)self;
     const size_t e = k->trajectories - 1;
     memcpy(k->theta[e], theta, k->policy.dim * sizeof *theta);
     memcpy(k->obs[e][k->T[e]], obs, k->policy.obs_dim * sizeof *obs);
     k->policy.act(k->policy.self, theta, obs, r, act, work);
 }
-static void recorder_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                          const rn_real *w, rn_real *g, void *work) {
+
+static void recorder_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                          const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     const rn_policy *p = &((recorder *)self)->policy;
     p->grad(p->self, theta, T, obs, act, w, g, work);
 }
-static void recorder_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                         const rn_real *act, rn_real *c, void *work) {
+
+static void recorder_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                         const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
     const rn_policy *p = &((recorder *)self)->policy;
     p->dot(p->self, theta, u, T, obs, act, c, work);
 }
-static void recorder_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                         const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+
+static void recorder_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                         const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
+                         rn_real *h, void *work) {
     const rn_policy *p = &((recorder *)self)->policy;
     p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
 }
+
 static size_t recorder_work(void *self, size_t T) {
     const rn_policy *p = &((recorder *)self)->policy;
     return p->work_size(p->self, T);
 }
+
 TEST error_is_a_mean_of_martingale_differences(void) {
     const mdp m = mdp_random(31);
     const double discount = 0.9;
@@ -706,7 +811,10 @@ TEST error_is_a_mean_of_martingale_differences(void) {
     policy.dot = recorder_dot;
     policy.hvp = recorder_hvp;
     policy.work_size = recorder_work;
-    for (size_t i = 0; i < dim; i++) { start[i] = (rn_real)rng_normal(&r); sum[i] = old[i] = 0; }
+    for (size_t i = 0; i < dim; i++) {
+        start[i] = (rn_real)rng_normal(&r);
+        sum[i] = old[i] = 0;
+    }
     memset(&d, 0, sizeof d);
     d.agents = 1;
     d.envs = &env;
@@ -727,12 +835,17 @@ TEST error_is_a_mean_of_martingale_differences(void) {
         for (size_t e = 0; e < k.trajectories; e++) {
             wide hat[MAX_DIM], back = 0;
             rn_real state[HORIZON];
-            for (size_t h = k.T[e]; h-- > 0;) psi[h] = back += powl((wide)discount, (wide)h) * (wide)k.reward[e][h];
+            for (size_t h = k.T[e]; h-- > 0;)
+                psi[h] = back += powl((wide)discount, (wide)h) * (wide)k.reward[e][h];
             widen(k.theta[e], dim, hat);
             for (size_t h = 0; h < k.T[e]; h++) state[h] = k.obs[e][h][0];
-            if (e == 0) model_gradient(&p, hat, k.T[e], state, k.act[e], psi, g);
-            else        model_bu(&p, hat, u, k.T[e], state, k.act[e], psi, 0, v);
-            if (e == 0) for (size_t i = 0; i < dim; i++) u[i] = theta[i] - (t > 1 ? (wide)start[i] : theta[i]);
+            if (e == 0)
+                model_gradient(&p, hat, k.T[e], state, k.act[e], psi, g);
+            else
+                model_bu(&p, hat, u, k.T[e], state, k.act[e], psi, 0, v);
+            if (e == 0)
+                for (size_t i = 0; i < dim; i++)
+                    u[i] = theta[i] - (t > 1 ? (wide)start[i] : theta[i]);
         }
         for (size_t i = 0; i < dim; i++) {
             sum[i] += g[i] - grad[i];
@@ -754,6 +867,7 @@ SUITE(reference) {
     RUN_TEST(derivatives_by_two_routes);
     RUN_TEST(quadrature_integrates_polynomials);
 }
+
 SUITE(expectations) {
     for (int kind = 0; kind < POLICIES; kind++)
         for (int e = 0; e < 2; e++)
@@ -763,10 +877,12 @@ SUITE(expectations) {
         for (int causal = 0; causal < 2; causal++) {
             const rn_estimator estimator = e ? RN_REINFORCE : RN_GPOMDP;
             RUN_TESTp(baselines_change_no_expectation, TABLE, RN_BASELINE_TIME, estimator, causal);
-            RUN_TESTp(baselines_change_no_expectation, MLP_TANH, RN_BASELINE_RIDGE, estimator, causal);
+            RUN_TESTp(baselines_change_no_expectation, MLP_TANH, RN_BASELINE_RIDGE, estimator,
+                      causal);
         }
     RUN_TEST(whitening_is_biased);
 }
+
 SUITE(gaussians) {
     for (int causal = 0; causal < 2; causal++) {
         RUN_TESTp(gaussian_expectations_are_exact, 0, 0, 1, causal);
@@ -776,9 +892,11 @@ SUITE(gaussians) {
         RUN_TESTp(gaussian_expectations_are_exact, 1, 2, 2, causal);
     }
 }
+
 SUITE(recursion) { RUN_TEST(error_is_a_mean_of_martingale_differences); }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(reference);

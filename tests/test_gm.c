@@ -1,5 +1,6 @@
-/* The geometric median against the slow solver of reference.h: the value is within the promised gap of the least one,
-   and the gap reported is true. Every number here is relative to a lower bound that the reference PROVES. */
+/* The geometric median against the slow solver of reference.h: the value is within the promised gap
+   of the least one, and the gap reported is true. Every number here is relative to a lower bound
+   that the reference PROVES. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -17,39 +18,52 @@ static const char *check_gm(const agg_desc *d, const rows *x, const char *what) 
     const agg_status s = run(d, x->row, out, &rep);
     const double goal = d->gap > 0 ? d->gap : 1e-6;
     const char *bad = NULL;
-    double gap, own; /* own: of the reference, large only where long double is no longer than double (valgrind) */
-    for (size_t k = 0; k < dim; k++) { z[k] = (ref_num)out[k]; norm += z[k] * z[k]; }
+    double gap,
+        own; /* own: of the reference, large only where long double is no longer than double (valgrind) */
+    for (size_t k = 0; k < dim; k++) {
+        z[k] = (ref_num)out[k];
+        norm += z[k] * z[k];
+    }
     value = ref_gm_value(x->row, n, dim, z);
     least = ref_gm(x->row, n, dim, NULL, &bound);
     /* out is rounded once */
     slack = (ref_num)n * (ref_num)EPS * ref_sqrt(norm) + (ref_num)(n * dim) * (ref_num)REAL_TINY;
-    gap = bound > 0 ? (double)((value - bound - slack) / bound) : value > slack ? (double)INFINITY : 0;
+    gap = bound > 0       ? (double)((value - bound - slack) / bound)
+          : value > slack ? (double)INFINITY
+                          : 0;
     own = bound > 0 ? (double)((least - bound) / bound) : 0;
     if (gap > worst_gap) worst_gap = gap;
     if (own > worst_reference) worst_reference = own;
-    if (s == AGG_INEXACT && sizeof(agg_real) > sizeof(float) && slack > (ref_num)goal * bound && gap <= 0)
-        /* denormal doubles: no double is closer to the median than out, and no proof in doubles can be had */
+    if (s == AGG_INEXACT && sizeof(agg_real) > sizeof(float) && slack > (ref_num)goal * bound &&
+        gap <= 0)
+        /* denormal doubles: no double is closer to the median than out, and no proof in doubles can
+           be had */
         bad = NULL;
     else if (s != AGG_OK)
-        bad = WHY("%s n %zu dim %zu: status %d (%s), gap %g", what, n, dim, (int)s, agg_status_text(s), rep.gap);
-    else if (!(rep.gap >= 0 && rep.gap <= goal)) bad = WHY("%s n %zu dim %zu: reported gap %g", what, n, dim, rep.gap);
-    else if (gap > goal + own) bad = WHY("%s n %zu dim %zu: true gap %g", what, n, dim, gap);
+        bad = WHY("%s n %zu dim %zu: status %d (%s), gap %g", what, n, dim, (int)s,
+                  agg_status_text(s), rep.gap);
+    else if (!(rep.gap >= 0 && rep.gap <= goal))
+        bad = WHY("%s n %zu dim %zu: reported gap %g", what, n, dim, rep.gap);
+    else if (gap > goal + own)
+        bad = WHY("%s n %zu dim %zu: true gap %g", what, n, dim, gap);
     else if (gap > rep.gap + 1e-12 + own)
         bad = WHY("%s n %zu dim %zu: true gap %g, reported %g", what, n, dim, gap, rep.gap);
     for (size_t i = 0; i < n && !bad; i++)
         if (!(rep.weight[i] >= 0 && rep.weight[i] <= 1 + 1e-9))
             bad = WHY("%s n %zu dim %zu: row %zu has weight %g", what, n, dim, i, rep.weight[i]);
-    free(out); free(z);
+    free(out);
+    free(z);
     report_free(&rep);
     return bad;
 }
+
 static const char *check_plain(const rows *x, size_t f, const char *what) {
     agg_desc d = agg_make_desc(AGG_GM, x->n, x->dim, f);
     return check_gm(&d, x, what);
 }
 
 TEST small_n(layout lay) {
-    static const size_t dims[] = { 1, 2, 3, 17, 64 };
+    static const size_t dims[] = {1, 2, 3, 17, 64};
     rng r = rng_make(100 + (uint64_t)lay);
     for (size_t n = 1; n <= 9; n++)
         for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
@@ -63,6 +77,7 @@ TEST small_n(layout lay) {
             }
     PASS();
 }
+
 TEST many_rows(void) {
     rng r = rng_make(200);
     for (size_t n = 10; n <= 60; n += 10)
@@ -76,6 +91,7 @@ TEST many_rows(void) {
         }
     PASS();
 }
+
 /* one row pulled so far into the middle of the others that the optimum is exactly there */
 TEST optimum_at_a_row(void) {
     rng r = rng_make(300);
@@ -96,13 +112,18 @@ TEST optimum_at_a_row(void) {
     }
     PASS();
 }
-/* the border case: the others pull on the row with force exactly 1, where plain iterations become sublinear */
+
+/* the border case: the others pull on the row with force exactly 1, where plain iterations become
+   sublinear */
 TEST optimum_barely_at_a_row(void) {
     rng r = rng_make(310);
     for (size_t t = 0; t < rounds(60); t++) {
         /* at 0: unit vectors to the other two, at an angle of 120 degrees plus or minus a little */
         rows x = rows_new(3, 2);
-        const double a = 2.0943951023931953 + (t % 3 == 0 ? 0 : t % 3 == 1 ? 1e-4 : -1e-4) * rng_unit(&r),
+        const double a = 2.0943951023931953 + (t % 3 == 0   ? 0
+                                               : t % 3 == 1 ? 1e-4
+                                                            : -1e-4) *
+                                                  rng_unit(&r),
                      s = 1 + 9 * rng_unit(&r);
         const char *bad;
         rows_at(&x, 1)[0] = (agg_real)s;
@@ -114,7 +135,9 @@ TEST optimum_barely_at_a_row(void) {
     }
     PASS();
 }
-/* a hair beside the best row there is another one: the median is elsewhere, and neither of the two holds it back */
+
+/* a hair beside the best row there is another one: the median is elsewhere, and neither of the two
+   holds it back */
 TEST twins(void) {
     rng r = rng_make(320);
     for (size_t n = 4; n <= 9; n++)
@@ -122,7 +145,8 @@ TEST twins(void) {
             for (int hair = 3; hair < 36; hair++) {
                 rows x = rows_new(n, dim);
                 const char *bad;
-                for (size_t i = 2; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, i % 2 ? 0.1 : 10);
+                for (size_t i = 2; i < n; i++)
+                    fill_normal(rows_at(&x, i), dim, &r, 1, i % 2 ? 0.1 : 10);
                 fill_normal(rows_at(&x, 1), dim, &r, 0, pow(10, -hair));
                 bad = check_plain(&x, (n - 1) / 2, "twins");
                 rows_free(&x);
@@ -130,12 +154,14 @@ TEST twins(void) {
             }
     PASS();
 }
-/* two far rows side by side, and a majority elsewhere: the pair's distance is no measure of how far off the median is */
+
+/* two far rows side by side, and a majority elsewhere: the pair's distance is no measure of how far
+   off the median is */
 TEST far_twins(void) {
     rng r = rng_make(330);
     for (int e = 0; e < 4; e++)
         for (size_t n = 5; n <= 9; n++) {
-            static const double size[] = { 1e10, 1e18, 1e30, (double)REAL_MAX / 16 };
+            static const double size[] = {1e10, 1e18, 1e30, (double)REAL_MAX / 16};
             rows x = rows_new(n, 11);
             const char *bad;
             for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), 11, &r, 0, size[e]);
@@ -148,7 +174,9 @@ TEST far_twins(void) {
         }
     PASS();
 }
-/* the majority a few least numbers apart, the others at all distances: in units of such a ball nothing may overflow */
+
+/* the majority a few least numbers apart, the others at all distances: in units of such a ball
+   nothing may overflow */
 TEST tiny_majority(void) {
     const double tiny = 1000 * (double)REAL_TINY;
     for (int far = 0; far < 12; far++) {
@@ -166,18 +194,20 @@ TEST tiny_majority(void) {
     }
     PASS();
 }
+
 TEST collinear(void) {
     rng r = rng_make(400);
     for (size_t n = 2; n <= 12; n++)
         for (int near = 0; near < 4; near++)
             for (size_t dim = 1; dim <= 9; dim += 4) {
-                static const double bend[] = { 0, 1e-9, 1e-6, 1e-3 };
+                static const double bend[] = {0, 1e-9, 1e-6, 1e-3};
                 rows x = rows_new(n, dim);
                 const char *bad;
                 for (size_t i = 0; i < n; i++) {
                     const double s = rng_normal(&r);
                     for (size_t k = 0; k < dim; k++)
-                        rows_at(&x, i)[k] = (agg_real)(s * (double)(k + 1) + bend[near] * rng_normal(&r));
+                        rows_at(&x, i)[k] =
+                            (agg_real)(s * (double)(k + 1) + bend[near] * rng_normal(&r));
                 }
                 bad = check_plain(&x, (n - 1) / 2, near ? "nearly collinear" : "collinear");
                 rows_free(&x);
@@ -185,6 +215,7 @@ TEST collinear(void) {
             }
     PASS();
 }
+
 TEST coincident(void) {
     rng r = rng_make(500);
     for (size_t n = 1; n <= 10; n++)
@@ -193,24 +224,29 @@ TEST coincident(void) {
                 rows x = rows_new(n, dim);
                 const char *bad;
                 fill_rows(&x, LAY_RANDOM, &r);
-                for (size_t i = 1; i < copies; i++) memcpy(rows_at(&x, i), rows_at(&x, 0), dim * sizeof(agg_real));
+                for (size_t i = 1; i < copies; i++)
+                    memcpy(rows_at(&x, i), rows_at(&x, 0), dim * sizeof(agg_real));
                 bad = check_plain(&x, (n - 1) / 2, "coincident");
                 if (!bad && 2 * copies > n) { /* a majority at one point: that point, exactly */
                     agg_desc d = agg_make_desc(AGG_GM, n, dim, (n - 1) / 2);
                     agg_real out[33];
                     if (!wrote(run(&d, x.row, out, NULL)) || !same_numbers(out, x.row[0], dim))
-                        bad = WHY("n %zu, %zu copies, dim %zu: not the majority's point exactly", n, copies, dim);
+                        bad = WHY("n %zu, %zu copies, dim %zu: not the majority's point exactly", n,
+                                  copies, dim);
                 }
                 rows_free(&x);
                 if (bad) FAILm(bad);
             }
     PASS();
 }
+
 TEST one_and_two_rows(void) {
-    agg_real a[3] = { 1, 2, 3 }, b[3] = { 3, 2, 1 }, out[3];
+    agg_real a[3] = {1, 2, 3}, b[3] = {3, 2, 1}, out[3];
     const agg_real *one[1], *two[2];
     agg_desc d = agg_make_desc(AGG_GM, 1, 3, 0);
-    one[0] = a; two[0] = a; two[1] = b;
+    one[0] = a;
+    two[0] = a;
+    two[1] = b;
     ASSERT_EQ(AGG_OK, run(&d, one, out, NULL));
     ASSERT(same_numbers(out, a, 3));
     d.n = 2;
@@ -219,8 +255,10 @@ TEST one_and_two_rows(void) {
         ASSERT(out[k] >= (a[k] < b[k] ? a[k] : b[k]) && out[k] <= (a[k] > b[k] ? a[k] : b[k]));
     PASS();
 }
-TEST far_rows(void) { /* the guarantee must not be lost in a value that the adversaries' distances dominate */
-    static const double far[] = { 1e1, 1e3, 1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 1e9, 1e15, 1e30, 3e38 };
+
+/* the guarantee must not be lost in a value that the adversaries' distances dominate */
+TEST far_rows(void) {
+    static const double far[] = {1e1, 1e3, 1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 1e9, 1e15, 1e30, 3e38};
     rng r = rng_make(600);
     for (size_t c = 0; c < sizeof far / sizeof *far; c++)
         for (size_t n = 3; n <= 9; n++)
@@ -239,17 +277,20 @@ TEST far_rows(void) { /* the guarantee must not be lost in a value that the adve
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, 3))
                         FAILm(WHY("far %g n %zu f %zu: status %d", far[c], n, f, (int)s));
-                    const double ratio = (double)ref_resilience(x.row, n, 3, f, out, 4 * (ref_num)EPS);
+                    const double ratio =
+                        (double)ref_resilience(x.row, n, 3, f, out, 4 * (ref_num)EPS);
                     if (ratio > agg_lambda(AGG_GM, n, f, 3) * (1 + 1e-5))
-                        FAILm(WHY("far %g n %zu f %zu: ratio %g over lambda %g", far[c], n, f, ratio,
-                                  agg_lambda(AGG_GM, n, f, 3)));
+                        FAILm(WHY("far %g n %zu f %zu: ratio %g over lambda %g", far[c], n, f,
+                                  ratio, agg_lambda(AGG_GM, n, f, 3)));
                     const char *bad = check_plain(&x, f, "far rows");
                     if (bad) FAILm(bad);
                     rows_free(&x);
                 }
     PASS();
 }
-TEST nothing_but_giants(void) { /* the difference of two rows is not a number of the format */
+
+/* the difference of two rows is not a number of the format */
+TEST nothing_but_giants(void) {
     rng r = rng_make(650);
     for (size_t n = 1; n <= 9; n++)
         for (size_t dim = 1; dim <= 300; dim = dim * 3 + 1)
@@ -263,22 +304,25 @@ TEST nothing_but_giants(void) { /* the difference of two rows is not a number of
             }
     PASS();
 }
+
 /* rows of more than a block, so far out that float's distances do not suffice for the proof */
 TEST far_long_rows(void) {
-    static const double far[] = { 1e3, 1e5, 1e6, 1e7 };
+    static const double far[] = {1e3, 1e5, 1e6, 1e7};
     rng r = rng_make(660);
     for (size_t c = 0; c < sizeof far / sizeof *far; c++)
         for (size_t n = 3; n <= 15; n += 4) {
             rows x = rows_new(n, 700);
             const char *bad;
             fill_rows(&x, LAY_RANDOM, &r);
-            for (size_t i = 0; 2 * i + 1 < n; i++) fill_normal(rows_at(&x, 2 * i + 1), 700, &r, 0, far[c]);
+            for (size_t i = 0; 2 * i + 1 < n; i++)
+                fill_normal(rows_at(&x, 2 * i + 1), 700, &r, 0, far[c]);
             bad = check_plain(&x, n / 2, "far long rows");
             rows_free(&x);
             if (bad) FAILm(bad);
         }
     PASS();
 }
+
 TEST long_rows(void) {
     rng r = rng_make(700);
     for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
@@ -291,9 +335,11 @@ TEST long_rows(void) {
     }
     PASS();
 }
-/* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a loop */
+
+/* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a loop
+   */
 TEST other_gaps(void) {
-    static const double gaps[] = { 0.1, 1e-3, 1e-9 };
+    static const double gaps[] = {0.1, 1e-3, 1e-9};
     rng r = rng_make(800);
     rows x = rows_new(9, 6);
     agg_real out[6];
@@ -327,7 +373,8 @@ TEST other_gaps(void) {
 }
 
 /* rows of very different sizes and a goal below rounding: it ends, and the gap reported is true */
-/* rows made of each other with a giant here and there: whatever gap is asked for, no step leaves their hull */
+/* rows made of each other with a giant here and there: whatever gap is asked for, no step leaves
+   their hull */
 TEST unreachable_gap_among_giants(void) {
     rng r = rng_make(810);
     agg_real out[7];
@@ -339,8 +386,10 @@ TEST unreachable_gap_among_giants(void) {
         d.gap = t % 2 ? 1e-300 : 1e-15;
         for (size_t i = 0; i < 9; i++) {
             fill_normal(rows_at(&x, i), 7, &r, 0, 1);
-            if (i && rng_below(&r, 4)) memcpy(rows_at(&x, i), rows_at(&x, rng_below(&r, i)), 7 * sizeof(agg_real));
-            if (rng_below(&r, 2)) rows_at(&x, i)[rng_below(&r, 7)] = (agg_real)pow(10, 60 * rng_unit(&r) - 27);
+            if (i && rng_below(&r, 4))
+                memcpy(rows_at(&x, i), rows_at(&x, rng_below(&r, i)), 7 * sizeof(agg_real));
+            if (rng_below(&r, 2))
+                rows_at(&x, i)[rng_below(&r, 7)] = (agg_real)pow(10, 60 * rng_unit(&r) - 27);
         }
         ASSERT(wrote(run(&d, x.row, out, &rep)));
         ASSERT(all_finite(out, 7));
@@ -387,9 +436,13 @@ TEST unreachable_gap(void) {
         fill_rows(&x, LAY_MIXED, &r);
         const agg_status s = run(&d, x.row, out, &rep);
         ASSERT(s == AGG_INEXACT || (s == AGG_OK && rep.gap <= 0));
-        for (size_t k = 0; k < 6; k++) { z[k] = (ref_num)out[k]; norm += z[k] * z[k]; }
+        for (size_t k = 0; k < 6; k++) {
+            z[k] = (ref_num)out[k];
+            norm += z[k] * z[k];
+        }
         value = ref_gm_value(x.row, 9, 6, z);
-        const ref_num own = ref_gm(x.row, 9, 6, NULL, &bound) - bound, rounded = 9 * (ref_num)EPS * ref_sqrt(norm);
+        const ref_num own = ref_gm(x.row, 9, 6, NULL, &bound) - bound,
+                      rounded = 9 * (ref_num)EPS * ref_sqrt(norm);
         if (value - bound - own - rounded > ((ref_num)rep.gap + (ref_num)1e-12) * bound)
             FAILm(WHY("true gap %g, reported %g", (double)(value / bound - 1), rep.gap));
     }
@@ -425,9 +478,11 @@ SUITE(geometric_median) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(geometric_median);
-    printf("largest true gap %.3g; the reference itself is proven to %.3g\n", worst_gap, worst_reference);
+    printf("largest true gap %.3g; the reference itself is proven to %.3g\n", worst_gap,
+           worst_reference);
     GREATEST_MAIN_END();
 }

@@ -1,5 +1,6 @@
-/* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill climbing, and by
-   everything a float can hold. The table printed at the end shows how close the attacks came. */
+/* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill
+   climbing, and by everything a float can hold. The table printed at the end shows how close the
+   attacks came. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -7,32 +8,45 @@
 #include "common.h"
 #include "reference.h"
 
-static const agg_rule table[] = { AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_MULTI_KRUM, AGG_GM };
+static const agg_rule table[] = {AGG_MDA,  AGG_CWTM,       AGG_MEAMED, AGG_CWMED,
+                                 AGG_KRUM, AGG_MULTI_KRUM, AGG_GM};
 #define TABLE (sizeof table / sizeof *table)
 #define MAX_N 9
-typedef struct cell { double ratio, lambda; } cell;
+
+typedef struct cell {
+    double ratio, lambda;
+} cell;
+
 static cell found[TABLE][MAX_N + 1][MAX_N]; /* the attack nearest to lambda, by rule, n and f */
 
 #define SLACK (4 * (ref_num)EPS) /* out is rounded; relative to the largest number in G */
 
 /* ---- hill climbing: all rows move, since G may be any of them ---- */
-static double attack_value(const agg_desc *d, const rows *x) { /* ratio / lambda; -1 if something broke */
+/* ratio / lambda; -1 if something broke */
+static double attack_value(const agg_desc *d, const rows *x) {
     agg_real out[16];
     if (!wrote(run(d, x->row, out, NULL)) || !all_finite(out, d->dim)) return -1;
-    return (double)ref_resilience(x->row, d->n, d->dim, d->f, out, SLACK) / agg_lambda(d->rule, d->n, d->f, d->dim);
+    return (double)ref_resilience(x->row, d->n, d->dim, d->f, out, SLACK) /
+           agg_lambda(d->rule, d->n, d->f, d->dim);
 }
+
 static void mutate(rows *x, double step, rng *r) {
     const size_t i = rng_below(r, x->n), other = rng_below(r, x->n);
     agg_real *row = rows_at(x, i);
     switch (rng_below(r, 6)) {
-    case 0:  memcpy(row, rows_at(x, other), x->dim * sizeof *row); break;
+    case 0: memcpy(row, rows_at(x, other), x->dim * sizeof *row); break;
     case 1:
-        for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)((double)row[k] * (1 + step * rng_normal(r)));
+        for (size_t k = 0; k < x->dim; k++)
+            row[k] = (agg_real)((double)row[k] * (1 + step * rng_normal(r)));
         break;
-    case 2:  row[rng_below(r, x->dim)] = rows_at(x, other)[rng_below(r, x->dim)]; break;
-    default: for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)((double)row[k] + step * rng_normal(r)); break;
+    case 2: row[rng_below(r, x->dim)] = rows_at(x, other)[rng_below(r, x->dim)]; break;
+    default:
+        for (size_t k = 0; k < x->dim; k++)
+            row[k] = (agg_real)((double)row[k] + step * rng_normal(r));
+        break;
     }
 }
+
 static double climb(const agg_desc *d, rows *x, size_t steps, rng *r) {
     rows trial = rows_new(d->n, d->dim);
     double best = attack_value(d, x), size = 1;
@@ -41,26 +55,28 @@ static double climb(const agg_desc *d, rows *x, size_t steps, rng *r) {
         memcpy(trial.data, x->data, d->n * d->dim * sizeof(agg_real));
         mutate(&trial, size, r);
         value = attack_value(d, &trial);
-        if (value < 0) best = -1;
+        if (value < 0)
+            best = -1;
         else if (value > best) {
             best = value;
             memcpy(x->data, trial.data, d->n * d->dim * sizeof(agg_real));
             size *= 1.5;
-        }
-        else if (size > 1e-4) size *= 0.95;
+        } else if (size > 1e-4)
+            size *= 0.95;
     }
     rows_free(&trial);
     return best;
 }
+
 TEST hill_climbing(size_t which) {
-    static const size_t dims[] = { 1, 2, 4 };
+    static const size_t dims[] = {1, 2, 4};
     const agg_rule rule = table[which];
     rng r = rng_make(50 + which);
     for (size_t n = 3; n <= MAX_N; n++)
         for (size_t f = 1; 2 * f < n; f++)
             for (size_t c = 0; c < 3; c++)
                 for (int start = 0; start < 3; start++) {
-                    static const layout starts[] = { LAY_RANDOM, LAY_TIED, LAY_CLUSTERED };
+                    static const layout starts[] = {LAY_RANDOM, LAY_TIED, LAY_CLUSTERED};
                     agg_desc d = agg_make_desc(rule, n, dims[c], f);
                     rows x = rows_new(n, dims[c]);
                     const double lambda = agg_lambda(rule, n, f, dims[c]);
@@ -70,10 +86,11 @@ TEST hill_climbing(size_t which) {
                     best = climb(&d, &x, rounds(150), &r);
                     rows_free(&x);
                     if (best < 0)
-                        FAILm(WHY("%s n %zu f %zu dim %zu: no finite answer", agg_rule_name(rule), n, f, dims[c]));
+                        FAILm(WHY("%s n %zu f %zu dim %zu: no finite answer", agg_rule_name(rule),
+                                  n, f, dims[c]));
                     if (best > 1 + 1e-5)
-                        FAILm(WHY("%s n %zu f %zu dim %zu: ratio %.9g over lambda %.9g", agg_rule_name(rule), n, f,
-                                  dims[c], best * lambda, lambda));
+                        FAILm(WHY("%s n %zu f %zu dim %zu: ratio %.9g over lambda %.9g",
+                                  agg_rule_name(rule), n, f, dims[c], best * lambda, lambda));
                     if (!(cell_at->lambda > 0) || best > cell_at->ratio / cell_at->lambda) {
                         cell_at->ratio = best * lambda;
                         cell_at->lambda = lambda;
@@ -81,6 +98,7 @@ TEST hill_climbing(size_t which) {
                 }
     PASS();
 }
+
 static void print_table(void) {
     printf("\nLargest ||F - mean_G|| / diam_G found, and lambda:\n  n f");
     for (size_t i = 0; i < TABLE; i++) printf("  %-13s", agg_rule_name(table[i]));
@@ -88,20 +106,25 @@ static void print_table(void) {
     for (size_t n = 3; n <= MAX_N; n++)
         for (size_t f = 1; 2 * f < n; f++) {
             printf("%3zu %zu", n, f);
-            for (size_t i = 0; i < TABLE; i++) printf("  %5.3f / %5.3f", found[i][n][f].ratio, found[i][n][f].lambda);
+            for (size_t i = 0; i < TABLE; i++)
+                printf("  %5.3f / %5.3f", found[i][n][f].ratio, found[i][n][f].lambda);
             printf("\n");
         }
 }
 
 /* ---- extremes ---- */
 static void fill_honest(rows *x, int scale, rng *r) {
-    static const double size[] = { 0, (double)REAL_TINY * 1000, 1e-30, 1e-6, 1, 1e30 };
-    for (size_t i = 0; i < x->n; i++) fill_normal(rows_at(x, i), x->dim, r, scale == 0 ? 0.1 : 0, size[scale]);
+    static const double size[] = {0, (double)REAL_TINY * 1000, 1e-30, 1e-6, 1, 1e30};
+    for (size_t i = 0; i < x->n; i++)
+        fill_normal(rows_at(x, i), x->dim, r, scale == 0 ? 0.1 : 0, size[scale]);
 }
+
 #define HONEST_SCALES 6
-/* scale 0: all honest rows are the same, so the diameter is 0 and the answer must be that row, to the bit */
+
+/* scale 0: all honest rows are the same, so the diameter is 0 and the answer must be that row, to
+   the bit */
 TEST any_forgeries(agg_rule rule) {
-    static const size_t dims[] = { 1, 3, 16 };
+    static const size_t dims[] = {1, 3, 16};
     rng r = rng_make(70 + (uint64_t)rule);
     for (size_t n = 3; n <= MAX_N; n++)
         for (size_t f = 1; 2 * f < n; f++)
@@ -119,35 +142,44 @@ TEST any_forgeries(agg_rule rule) {
                     memcpy(honest, rows_at(&x, (at + f) % n), dim * sizeof *honest);
                     d.pivot = (at + f) % n;
                     for (size_t i = 0; i < f; i++)
-                        forge_row(&x, (at + i) % n, (forgery)(kind < FORGERY_COUNT ? (size_t)kind : rng_below(&r, FORGERY_COUNT)),
-                                 &r);
+                        forge_row(&x, (at + i) % n,
+                                  (forgery)(kind < FORGERY_COUNT ? (size_t)kind
+                                                                 : rng_below(&r, FORGERY_COUNT)),
+                                  &r);
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, dim))
-                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: status %d, out[0] %g", agg_rule_name(rule), n, f,
-                                  dim, scale,
+                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: status %d, out[0] %g",
+                                  agg_rule_name(rule), n, f, dim, scale,
                                   forgery_name((forgery)kind), (int)s, (double)out[0]));
-                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF && !same_numbers(out, honest, dim))
-                        FAILm(WHY("%s n %zu f %zu dim %zu %s: honest rows are all %.9g, out is %.9g",
-                                  agg_rule_name(rule), n, f, dim,
-                                  forgery_name((forgery)kind), (double)honest[0], (double)out[0]));
-                    /* the guarantee for the rows that can be in a sum: those dropped count as adversaries */
+                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF &&
+                        !same_numbers(out, honest, dim))
+                        FAILm(
+                            WHY("%s n %zu f %zu dim %zu %s: honest rows are all %.9g, out is %.9g",
+                                agg_rule_name(rule), n, f, dim, forgery_name((forgery)kind),
+                                (double)honest[0], (double)out[0]));
+                    /* the guarantee for the rows that can be in a sum: those dropped count as
+                       adversaries */
                     good = rows_new(n, dim);
                     good.n = 0;
-                    for (size_t i = 0; i < n; i++) if (ref_row_ok(x.row[i], dim)) good.row[good.n++] = x.row[i];
+                    for (size_t i = 0; i < n; i++)
+                        if (ref_row_ok(x.row[i], dim)) good.row[good.n++] = x.row[i];
                     dropped = n - good.n;
                     const double lambda = agg_lambda(rule, good.n, f - dropped, dim);
-                    const double ratio = lambda >= 0
-                        ? (double)ref_resilience(good.row, good.n, dim, f - dropped, out,
-                                                 SLACK * (ref_num)sqrt((double)dim)) : 0;
+                    const double ratio =
+                        lambda >= 0
+                            ? (double)ref_resilience(good.row, good.n, dim, f - dropped, out,
+                                                     SLACK * (ref_num)sqrt((double)dim))
+                            : 0;
                     if (lambda >= 0 && f > dropped && !(ratio <= lambda * (1 + 1e-5)))
-                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: ratio %g over lambda %g", agg_rule_name(rule), n,
-                                  f, dim, scale,
+                        FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: ratio %g over lambda %g",
+                                  agg_rule_name(rule), n, f, dim, scale,
                                   forgery_name((forgery)kind), ratio, lambda));
                     rows_free(&good);
                     rows_free(&x);
                 }
     PASS();
 }
+
 /* the same with a pre-aggregation in front: finite, and exact where all honest rows are the same */
 TEST any_forgeries_after(agg_pre pre) {
     rng r = rng_make(90 + (uint64_t)pre);
@@ -160,7 +192,9 @@ TEST any_forgeries_after(agg_pre pre) {
                     rows x;
                     agg_real out[4], honest[4];
                     agg_status s;
-                    if (rule == AGG_MEAN || (rule == AGG_BULYAN && (n < 7 || pre == AGG_PRE_BUCKETING))) continue;
+                    if (rule == AGG_MEAN ||
+                        (rule == AGG_BULYAN && (n < 7 || pre == AGG_PRE_BUCKETING)))
+                        continue;
                     x = rows_new(n, 4);
                     d.pre[0] = pre;
                     d.clip = scale == 5 ? 1e31 : 10;
@@ -168,18 +202,22 @@ TEST any_forgeries_after(agg_pre pre) {
                     fill_honest(&x, scale, &r);
                     memcpy(honest, rows_at(&x, 0), sizeof honest);
                     forge_row(&x, 1 + rng_below(&r, n - 1),
-                             (forgery)(kind < FORGERY_COUNT ? (size_t)kind : rng_below(&r, FORGERY_COUNT)), &r);
+                              (forgery)(kind < FORGERY_COUNT ? (size_t)kind
+                                                             : rng_below(&r, FORGERY_COUNT)),
+                              &r);
                     s = run(&d, x.row, out, NULL);
                     if (!wrote(s) || !all_finite(out, 4))
-                        FAILm(WHY("pre %d %s n %zu scale %d %s: status %d, out[0] %g", (int)pre, agg_rule_name(rule), n,
-                                  scale,
-                                  forgery_name((forgery)kind), (int)s, (double)out[0]));
-                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF
-                        && !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING)
-                        && !same_numbers(out, honest, 4)) /* MoNNA's pivot may share its bucket with the adversary */
-                        FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g", (int)pre,
-                                  agg_rule_name(rule), n,
-                                  forgery_name((forgery)kind), (double)honest[0], (double)out[0]));
+                        FAILm(WHY("pre %d %s n %zu scale %d %s: status %d, out[0] %g", (int)pre,
+                                  agg_rule_name(rule), n, scale, forgery_name((forgery)kind),
+                                  (int)s, (double)out[0]));
+                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF &&
+                        !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING) &&
+                        !same_numbers(
+                            out, honest,
+                            4)) /* MoNNA's pivot may share its bucket with the adversary */
+                        FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g",
+                                  (int)pre, agg_rule_name(rule), n, forgery_name((forgery)kind),
+                                  (double)honest[0], (double)out[0]));
                     rows_free(&x);
                 }
     PASS();
@@ -187,11 +225,13 @@ TEST any_forgeries_after(agg_pre pre) {
 
 /* ---- agg_resilience itself ---- */
 TEST resilience_by_hand(void) {
-    agg_real a[1] = { 0 }, b[1] = { 1 }, c[1] = { 10 }, out[1] = { 4 };
+    agg_real a[1] = {0}, b[1] = {1}, c[1] = {10}, out[1] = {4};
     const agg_real *x[3];
     double ratio = -1;
     uint64_t worst = 0;
-    x[0] = a; x[1] = b; x[2] = c;
+    x[0] = a;
+    x[1] = b;
+    x[2] = c;
     ASSERT_EQ(AGG_OK, agg_resilience(x, 3, 1, 1, out, &ratio, &worst));
     ASSERT_IN_RANGE(3.5, ratio, 1e-9); /* G = {a,b}: |4 - 0.5| / 1 */
     ASSERT_EQ((uint64_t)3, worst);
@@ -199,6 +239,7 @@ TEST resilience_by_hand(void) {
     ASSERT_IN_RANGE((4 - 11.0 / 3) / 10, ratio, 1e-9);
     PASS();
 }
+
 TEST resilience_equals_reference(void) {
     rng r = rng_make(110);
     for (int lay = 0; lay < LAYOUT_COUNT; lay++)
@@ -211,14 +252,16 @@ TEST resilience_equals_reference(void) {
                     uint64_t worst = 0;
                     fill_rows(&x, (layout)lay, &r);
                     memcpy(out, x.row[rng_below(&r, n)], dim * sizeof *out);
-                    if (rng_below(&r, 2)) out[0] = (agg_real)((double)out[0] + ((double)out[0] > 1 ? -1 : 1));
+                    if (rng_below(&r, 2))
+                        out[0] = (agg_real)((double)out[0] + ((double)out[0] > 1 ? -1 : 1));
                     const double want = (double)ref_resilience(x.row, n, dim, f, out, 0);
                     ASSERT_EQ(AGG_OK, agg_resilience(x.row, n, dim, f, out, &ratio, &worst));
                     if (isinf(want) ? !isinf(ratio) : !(fabs(ratio - want) <= 1e-6 * want))
-                        FAILm(WHY("n %zu f %zu dim %zu %s: %g, reference %g", n, f, dim, layout_name((layout)lay),
-                                  ratio, want));
+                        FAILm(WHY("n %zu f %zu dim %zu %s: %g, reference %g", n, f, dim,
+                                  layout_name((layout)lay), ratio, want));
                     size_t members = 0, s[9];
-                    for (size_t i = 0; i < n; i++) if (worst >> i & 1) s[members++] = i;
+                    for (size_t i = 0; i < n; i++)
+                        if (worst >> i & 1) s[members++] = i;
                     ASSERT_EQ(n - f, members);
                     if (!isinf(want)) { /* the mask names a set that attains the ratio */
                         const agg_real *g[9];
@@ -230,7 +273,9 @@ TEST resilience_equals_reference(void) {
                 }
     PASS();
 }
-TEST resilience_of_equal_rows_is_zero(void) { /* 0/0 is 0: out is right */
+
+/* 0/0 is 0: out is right */
+TEST resilience_of_equal_rows_is_zero(void) {
     rows x = rows_new(7, 3);
     double ratio = -1;
     fill_number(x.data, 21, 0.1);
@@ -239,9 +284,10 @@ TEST resilience_of_equal_rows_is_zero(void) { /* 0/0 is 0: out is right */
     rows_free(&x);
     PASS();
 }
+
 TEST resilience_errors(void) {
     rows x = rows_new(65, 2);
-    agg_real out[2] = { 0, 0 };
+    agg_real out[2] = {0, 0};
     double ratio = 123;
     uint64_t worst = 456;
     const agg_real *kept = x.row[1];
@@ -249,7 +295,7 @@ TEST resilience_errors(void) {
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 2, 1, NULL, &ratio, &worst));
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 2, 1, out, NULL, &worst));
     {
-        const agg_real odd[2] = { 0, (agg_real)NAN };
+        const agg_real odd[2] = {0, (agg_real)NAN};
         ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 3, 2, 1, odd, &ratio, &worst));
     }
     ASSERT_EQ(AGG_ERR_ARG, agg_resilience(x.row, 0, 2, 0, out, &ratio, &worst));
@@ -279,11 +325,14 @@ SUITE(guarantee) {
         RUN_TESTp(any_forgeries, rule_at(i));
     }
     for (int p = AGG_PRE_NNM; p < AGG_PRE_COUNT; p++) {
-        greatest_set_test_suffix(p == AGG_PRE_NNM ? "NNM" : p == AGG_PRE_BUCKETING ? "bucketing"
-                                 : p == AGG_PRE_CLIP ? "clip" : "ARC");
+        greatest_set_test_suffix(p == AGG_PRE_NNM         ? "NNM"
+                                 : p == AGG_PRE_BUCKETING ? "bucketing"
+                                 : p == AGG_PRE_CLIP      ? "clip"
+                                                          : "ARC");
         RUN_TESTp(any_forgeries_after, (agg_pre)p);
     }
 }
+
 SUITE(resilience) {
     RUN_TEST(resilience_by_hand);
     RUN_TEST(resilience_equals_reference);
@@ -292,6 +341,7 @@ SUITE(resilience) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(guarantee);

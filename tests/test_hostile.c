@@ -1,19 +1,19 @@
 /* Hostile callers: every status is reached, nothing is written on an error, nothing is read or
    written out of bounds. */
 #if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200112L
-#define HAVE_PAGES 1
+  #define _POSIX_C_SOURCE 200112L
+  #define HAVE_PAGES      1
 #else
-#define HAVE_PAGES 0
+  #define HAVE_PAGES 0
 #endif
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #if HAVE_PAGES
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
+  #include <fcntl.h>
+  #include <sys/mman.h>
+  #include <unistd.h>
 #endif
 #include "common.h"
 #include "reference.h"
@@ -21,23 +21,33 @@
 static unsigned seen[AGG_STATUS_COUNT]; /* how often each status came back */
 
 /* agg_aggregate() with a canary in out: on an error every byte of it must still be there */
-static const char *expect(const char *what, agg_status want, const agg_desc *d, const agg_real *const *x, agg_real *out,
-                          size_t dim,
-                          void *scratch, size_t size) {
+static const char *expect(const char *what, agg_status want, const agg_desc *d,
+                          const agg_real *const *x, agg_real *out, size_t dim, void *scratch,
+                          size_t size) {
     agg_status s;
     if (out) memset(out, CANARY, dim * sizeof *out);
     s = agg_aggregate(d, x, out, scratch, size, NULL);
     if ((unsigned)s < AGG_STATUS_COUNT) seen[s]++;
-    if (s != want) return WHY("%s: status %d (%s), not %d", what, (int)s, agg_status_text(s), (int)want);
+    if (s != want)
+        return WHY("%s: status %d (%s), not %d", what, (int)s, agg_status_text(s), (int)want);
     if (!wrote(s) && out)
         for (size_t i = 0; i < dim * sizeof *out; i++)
             if (((unsigned char *)out)[i] != CANARY) return WHY("%s: out was touched", what);
     return NULL;
 }
+
 #define N   7
 #define DIM 5
-typedef struct fixture { rows x; agg_real out[DIM]; unsigned char scratch[65536]; agg_desc d; } fixture;
+
+typedef struct fixture {
+    rows x;
+    agg_real out[DIM];
+    unsigned char scratch[65536];
+    agg_desc d;
+} fixture;
+
 static fixture fx;
+
 static void fresh(agg_rule rule) {
     rng r = rng_make(1);
     rows_free(&fx.x);
@@ -45,30 +55,48 @@ static void fresh(agg_rule rule) {
     fill_rows(&fx.x, LAY_RANDOM, &r);
     fx.d = agg_make_desc(rule, N, DIM, rule == AGG_MEAN ? 0 : 1);
 }
+
 static const char *expect_fx(const char *what, agg_status want) {
     return expect(what, want, &fx.d, fx.x.row, fx.out, DIM, fx.scratch, sizeof fx.scratch);
 }
-#define EXPECT(WHAT, WANT) do { const char *bad_ = expect_fx(WHAT, WANT); if (bad_) FAILm(bad_); } while (0)
+
+#define EXPECT(WHAT, WANT)                                                                         \
+  do {                                                                                             \
+    const char *bad_ = expect_fx(WHAT, WANT);                                                      \
+    if (bad_) FAILm(bad_);                                                                         \
+  } while (0)
 
 TEST null_pointers(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const char *bad = NULL;
         fresh(rule_at(i));
         EXPECT("a good call", AGG_OK);
-        bad = expect("desc NULL", AGG_ERR_ARG, NULL, fx.x.row, fx.out, DIM, fx.scratch, sizeof fx.scratch);
-        if (!bad) bad = expect("rows NULL", AGG_ERR_ARG, &fx.d, NULL, fx.out, DIM, fx.scratch, sizeof fx.scratch);
-        if (!bad) bad = expect("out NULL", AGG_ERR_ARG, &fx.d, fx.x.row, NULL, DIM, fx.scratch, sizeof fx.scratch);
+        bad = expect("desc NULL", AGG_ERR_ARG, NULL, fx.x.row, fx.out, DIM, fx.scratch,
+                     sizeof fx.scratch);
+        if (!bad)
+            bad = expect("rows NULL", AGG_ERR_ARG, &fx.d, NULL, fx.out, DIM, fx.scratch,
+                         sizeof fx.scratch);
+        if (!bad)
+            bad = expect("out NULL", AGG_ERR_ARG, &fx.d, fx.x.row, NULL, DIM, fx.scratch,
+                         sizeof fx.scratch);
         if (bad) FAILm(bad);
         memset(fx.out, CANARY, sizeof fx.out);
-        ASSERTm("scratch NULL", agg_aggregate(&fx.d, fx.x.row, fx.out, NULL, sizeof fx.scratch, NULL) >= AGG_ERR_ARG);
-        ASSERTm("scratch NULL", agg_aggregate(&fx.d, fx.x.row, fx.out, NULL, 0, NULL) >= AGG_ERR_ARG);
+        ASSERTm("scratch NULL", agg_aggregate(&fx.d, fx.x.row, fx.out, NULL, sizeof fx.scratch,
+                                              NULL) >= AGG_ERR_ARG);
+        ASSERTm("scratch NULL",
+                agg_aggregate(&fx.d, fx.x.row, fx.out, NULL, 0, NULL) >= AGG_ERR_ARG);
     }
     ASSERT_EQ((size_t)0, agg_scratch_size(NULL));
     PASS();
 }
+
 TEST zero_and_huge_sizes(void) {
-    static const size_t odd[] = { 0, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4 + 1, SIZE_MAX / sizeof(agg_real),
-        (size_t)1 << (sizeof(size_t) * 4) };
+    static const size_t odd[] = {0,
+                                 SIZE_MAX,
+                                 SIZE_MAX / 2,
+                                 SIZE_MAX / 4 + 1,
+                                 SIZE_MAX / sizeof(agg_real),
+                                 (size_t)1 << (sizeof(size_t) * 4)};
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++)
             for (size_t a = 0; a < sizeof odd / sizeof *odd; a++)
@@ -87,21 +115,27 @@ TEST zero_and_huge_sizes(void) {
                     s = agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, NULL);
                     seen[s]++;
                     if (s < AGG_ERR_ARG)
-                        FAILm(WHY("%s pre %d case %d value %zu: status %d", agg_rule_name(rule_at(i)), pre, which,
-                                  odd[a], (int)s));
+                        FAILm(WHY("%s pre %d case %d value %zu: status %d",
+                                  agg_rule_name(rule_at(i)), pre, which, odd[a], (int)s));
                     if (odd[a] == 0) ASSERT_EQ(AGG_ERR_ARG, s);
                     if (which == 2) ASSERT_EQ(AGG_ERR_BOUND, s);
-                    for (size_t k = 0; k < sizeof fx.out; k++) ASSERT(((unsigned char *)fx.out)[k] == CANARY);
+                    for (size_t k = 0; k < sizeof fx.out; k++)
+                        ASSERT(((unsigned char *)fx.out)[k] == CANARY);
                     const size_t size = agg_scratch_size(&fx.d);
-                    ASSERT(size == 0 || size > sizeof fx.scratch); /* never a small number by overflow */
-                    if (size == 0) ASSERT(s == AGG_ERR_ARG || s == AGG_ERR_BOUND || s == AGG_ERR_SIZE);
-                    else ASSERT(s == AGG_ERR_SCRATCH || s == AGG_ERR_BOUND);
+                    ASSERT(size == 0 ||
+                           size > sizeof fx.scratch); /* never a small number by overflow */
+                    if (size == 0)
+                        ASSERT(s == AGG_ERR_ARG || s == AGG_ERR_BOUND || s == AGG_ERR_SIZE);
+                    else
+                        ASSERT(s == AGG_ERR_SCRATCH || s == AGG_ERR_BOUND);
                 }
     PASS();
 }
-TEST both_sizes_huge(void) { /* products that wrap around to something small */
-    static const size_t sizes[] = { (size_t)1 << (sizeof(size_t) * 4), ((size_t)1 << (sizeof(size_t) * 4)) + 1,
-        SIZE_MAX / 3, SIZE_MAX };
+
+/* products that wrap around to something small */
+TEST both_sizes_huge(void) {
+    static const size_t sizes[] = {(size_t)1 << (sizeof(size_t) * 4),
+                                   ((size_t)1 << (sizeof(size_t) * 4)) + 1, SIZE_MAX / 3, SIZE_MAX};
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (size_t a = 0; a < 4; a++)
             for (size_t b = 0; b < 4; b++) {
@@ -117,16 +151,19 @@ TEST both_sizes_huge(void) { /* products that wrap around to something small */
     ASSERTm("AGG_ERR_SIZE was never reached", seen[AGG_ERR_SIZE] > 0);
     PASS();
 }
+
 /* each piece of scratch is less than a quarter of all bytes, their sum is not */
 TEST two_pieces_that_do_not_fit_together(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         fresh(rule_at(i));
         fx.d.dim = SIZE_MAX / 4 / sizeof(agg_real);
         ASSERT_EQ((size_t)0, agg_scratch_size(&fx.d));
-        ASSERT_EQ(AGG_ERR_SIZE, agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, NULL));
+        ASSERT_EQ(AGG_ERR_SIZE,
+                  agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, NULL));
     }
     PASS();
 }
+
 TEST scratch_one_byte_short(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
@@ -140,14 +177,20 @@ TEST scratch_one_byte_short(void) {
             if (pre == AGG_PRE_BUCKETING) fx.d.f = 0;
             size = agg_scratch_size(&fx.d);
             ASSERT(size > 0 && size <= sizeof fx.scratch);
-            bad = expect("one byte short", AGG_ERR_SCRATCH, &fx.d, fx.x.row, fx.out, DIM, fx.scratch, size - 1);
-            if (!bad) bad = expect("no scratch", AGG_ERR_SCRATCH, &fx.d, fx.x.row, fx.out, DIM, fx.scratch, 0);
-            if (!bad) bad = expect("just enough", AGG_OK, &fx.d, fx.x.row, fx.out, DIM, fx.scratch, size);
+            bad = expect("one byte short", AGG_ERR_SCRATCH, &fx.d, fx.x.row, fx.out, DIM,
+                         fx.scratch, size - 1);
+            if (!bad)
+                bad = expect("no scratch", AGG_ERR_SCRATCH, &fx.d, fx.x.row, fx.out, DIM,
+                             fx.scratch, 0);
+            if (!bad)
+                bad = expect("just enough", AGG_OK, &fx.d, fx.x.row, fx.out, DIM, fx.scratch, size);
             if (bad) FAILm(bad);
         }
     PASS();
 }
-TEST scratch_at_every_address(void) { /* any alignment, canaries on both sides, the same bits */
+
+/* any alignment, canaries on both sides, the same bits */
+TEST scratch_at_every_address(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         agg_real first[DIM];
         fresh(rule_at(i));
@@ -155,7 +198,8 @@ TEST scratch_at_every_address(void) { /* any alignment, canaries on both sides, 
         ASSERT(size > 0 && size + 200 <= sizeof fx.scratch);
         for (size_t shift = 0; shift < 65; shift++) {
             memset(fx.scratch, CANARY, sizeof fx.scratch);
-            ASSERT(wrote(agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch + 64 + shift, size, NULL)));
+            ASSERT(
+                wrote(agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch + 64 + shift, size, NULL)));
             for (size_t k = 0; k < 64 + shift; k++) ASSERT(fx.scratch[k] == CANARY);
             for (size_t k = 64 + shift + size; k < size + 200; k++) ASSERT(fx.scratch[k] == CANARY);
             if (shift == 0) memcpy(first, fx.out, sizeof first);
@@ -164,7 +208,9 @@ TEST scratch_at_every_address(void) { /* any alignment, canaries on both sides, 
     }
     PASS();
 }
-TEST bounds(void) { /* f at and beyond what each rule survives */
+
+/* f at and beyond what each rule survives */
+TEST bounds(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (size_t n = 1; n <= 13; n++)
             for (size_t f = 0; f <= n + 1; f++) {
@@ -176,21 +222,28 @@ TEST bounds(void) { /* f at and beyond what each rule survives */
                 const int fine = 2 * f < n && !(rule == AGG_BULYAN && n < 4 * f + 3);
                 const char *bad;
                 fill_rows(&x, LAY_RANDOM, &r);
-                bad = expect(agg_rule_name(rule), fine ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2, fx.scratch,
-                             sizeof fx.scratch);
-                if (bad) { snprintf(why() + strlen(why()), 60, " [n %zu f %zu]", n, f); FAILm(bad); }
+                bad = expect(agg_rule_name(rule), fine ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2,
+                             fx.scratch, sizeof fx.scratch);
+                if (bad) {
+                    snprintf(why() + strlen(why()), 60, " [n %zu f %zu]", n, f);
+                    FAILm(bad);
+                }
                 ASSERT(fine == (agg_scratch_size(&d) > 0));
                 if (rule == AGG_KRUM || rule == AGG_MULTI_KRUM || rule == AGG_BULYAN) {
                     const int classic = fine && n > 2 * f + 2;
                     d.classic_krum = 1;
-                    bad = expect("classic", classic ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2, fx.scratch,
-                                 sizeof fx.scratch);
-                    if (bad) { snprintf(why() + strlen(why()), 60, " [n %zu f %zu]", n, f); FAILm(bad); }
+                    bad = expect("classic", classic ? AGG_OK : AGG_ERR_BOUND, &d, x.row, out, 2,
+                                 fx.scratch, sizeof fx.scratch);
+                    if (bad) {
+                        snprintf(why() + strlen(why()), 60, " [n %zu f %zu]", n, f);
+                        FAILm(bad);
+                    }
                 }
                 rows_free(&x);
             }
     PASS();
 }
+
 TEST too_many_bad_rows(void) {
     rng r = rng_make(9);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
@@ -208,11 +261,14 @@ TEST too_many_bad_rows(void) {
                 forge_row(&fx.x, 4, (forgery)l, &r);
                 EXPECT(forgery_name((forgery)l), AGG_ERR_ROWS);
                 for (size_t k = 0; k < N; k++) forge_row(&fx.x, k, (forgery)l, &r);
-                EXPECT(forgery_name((forgery)l), rule_at(i) == AGG_MONNA && fx.d.f == N ? AGG_ERR_PIVOT : AGG_ERR_ROWS);
+                EXPECT(forgery_name((forgery)l),
+                       rule_at(i) == AGG_MONNA && fx.d.f == N ? AGG_ERR_PIVOT : AGG_ERR_ROWS);
             }
     PASS();
 }
-TEST one_bad_row_is_all_there_is(void) { /* no pair of rows to betray it */
+
+/* no pair of rows to betray it */
+TEST one_bad_row_is_all_there_is(void) {
     rng r = rng_make(16);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int l = 0; l < FORGERY_COUNT; l++) {
@@ -225,18 +281,22 @@ TEST one_bad_row_is_all_there_is(void) { /* no pair of rows to betray it */
         }
     PASS();
 }
-TEST the_report_tells_how_many_were_dropped(void) { /* also when they were too many */
+
+/* also when they were too many */
+TEST the_report_tells_how_many_were_dropped(void) {
     agg_report rep = report_new(N);
     rng r = rng_make(17);
     fresh(AGG_CWTM);
     forge_row(&fx.x, 1, FORGERY_NULL, &r);
     forge_row(&fx.x, 2, FORGERY_NAN, &r);
     forge_row(&fx.x, 5, FORGERY_INF, &r);
-    ASSERT_EQ(AGG_ERR_ROWS, agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, &rep));
+    ASSERT_EQ(AGG_ERR_ROWS,
+              agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch, sizeof fx.scratch, &rep));
     ASSERT_EQ((size_t)3, rep.dropped);
     report_free(&rep);
     PASS();
 }
+
 TEST bad_pivot(void) {
     rng r = rng_make(10);
     for (int l = 0; l < FORGERY_COUNT; l++) {
@@ -253,6 +313,7 @@ TEST bad_pivot(void) {
     EXPECT("pivot out of range", AGG_ERR_ARG);
     PASS();
 }
+
 TEST missing_random_bits(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int at = 0; at < 2; at++) {
@@ -263,22 +324,46 @@ TEST missing_random_bits(void) {
         }
     PASS();
 }
+
 TEST bad_options(void) {
-    const double bad_numbers[] = { (double)NAN, -1, (double)INFINITY, -(double)INFINITY };
+    const double bad_numbers[] = {(double)NAN, -1, (double)INFINITY, -(double)INFINITY};
     rng r = rng_make(11);
-    fresh(AGG_MDA);  fx.d.rule = (agg_rule)99;              EXPECT("rule 99", AGG_ERR_ARG);
-    fresh(AGG_MDA);  fx.d.rule = AGG_RULE_COUNT;            EXPECT("rule count", AGG_ERR_ARG);
-    fresh(AGG_MDA);  memset(&fx.d.rule, 0xFF, sizeof fx.d.rule); EXPECT("rule -1", AGG_ERR_ARG);
-    fresh(AGG_CWTM); fx.d.pre[0] = (agg_pre)99;             EXPECT("pre 99", AGG_ERR_ARG);
-    fresh(AGG_CWTM); fx.d.pre[1] = AGG_PRE_COUNT;           EXPECT("second pre out of range", AGG_ERR_ARG);
-    fresh(AGG_CWTM); fx.d.pre[0] = AGG_PRE_CLIP;            EXPECT("clip 0", AGG_ERR_ARG);
+    fresh(AGG_MDA);
+    fx.d.rule = (agg_rule)99;
+    EXPECT("rule 99", AGG_ERR_ARG);
+    fresh(AGG_MDA);
+    fx.d.rule = AGG_RULE_COUNT;
+    EXPECT("rule count", AGG_ERR_ARG);
+    fresh(AGG_MDA);
+    memset(&fx.d.rule, 0xFF, sizeof fx.d.rule);
+    EXPECT("rule -1", AGG_ERR_ARG);
+    fresh(AGG_CWTM);
+    fx.d.pre[0] = (agg_pre)99;
+    EXPECT("pre 99", AGG_ERR_ARG);
+    fresh(AGG_CWTM);
+    fx.d.pre[1] = AGG_PRE_COUNT;
+    EXPECT("second pre out of range", AGG_ERR_ARG);
+    fresh(AGG_CWTM);
+    fx.d.pre[0] = AGG_PRE_CLIP;
+    EXPECT("clip 0", AGG_ERR_ARG);
     for (size_t i = 0; i < 4; i++) {
-        fresh(AGG_CWTM);  fx.d.pre[0] = AGG_PRE_CLIP; fx.d.clip = bad_numbers[i]; EXPECT("clip", AGG_ERR_ARG);
-        fresh(AGG_CCLIP); fx.d.tau = bad_numbers[i];                              EXPECT("tau", AGG_ERR_ARG);
-        fresh(AGG_GM);    fx.d.gap = bad_numbers[i];                              EXPECT("gap", AGG_ERR_ARG);
+        fresh(AGG_CWTM);
+        fx.d.pre[0] = AGG_PRE_CLIP;
+        fx.d.clip = bad_numbers[i];
+        EXPECT("clip", AGG_ERR_ARG);
+        fresh(AGG_CCLIP);
+        fx.d.tau = bad_numbers[i];
+        EXPECT("tau", AGG_ERR_ARG);
+        fresh(AGG_GM);
+        fx.d.gap = bad_numbers[i];
+        EXPECT("gap", AGG_ERR_ARG);
     }
-    fresh(AGG_MULTI_KRUM); fx.d.q = N + 1;    EXPECT("q over n", AGG_ERR_ARG);
-    fresh(AGG_MULTI_KRUM); fx.d.q = SIZE_MAX; EXPECT("q huge", AGG_ERR_ARG);
+    fresh(AGG_MULTI_KRUM);
+    fx.d.q = N + 1;
+    EXPECT("q over n", AGG_ERR_ARG);
+    fresh(AGG_MULTI_KRUM);
+    fx.d.q = SIZE_MAX;
+    EXPECT("q huge", AGG_ERR_ARG);
     {
         agg_real start[DIM];
         fresh(AGG_CCLIP);
@@ -288,12 +373,18 @@ TEST bad_options(void) {
         start[2] = (agg_real)NAN;
         EXPECT("a start that is not a number", AGG_ERR_ARG);
     }
-    fresh(AGG_CWTM); fx.d.pre[0] = AGG_PRE_BUCKETING; fx.d.rng = rng_for_library(&r);
-    fx.d.bucket = 4;                  EXPECT("buckets too large for f", AGG_ERR_BOUND);
-    fx.d.bucket = SIZE_MAX;           EXPECT("one bucket and f = 1", AGG_ERR_BOUND);
-    fx.d.f = 0;                       EXPECT("one bucket and f = 0", AGG_OK);
+    fresh(AGG_CWTM);
+    fx.d.pre[0] = AGG_PRE_BUCKETING;
+    fx.d.rng = rng_for_library(&r);
+    fx.d.bucket = 4;
+    EXPECT("buckets too large for f", AGG_ERR_BOUND);
+    fx.d.bucket = SIZE_MAX;
+    EXPECT("one bucket and f = 1", AGG_ERR_BOUND);
+    fx.d.f = 0;
+    EXPECT("one bucket and f = 0", AGG_OK);
     PASS();
 }
+
 TEST one_huge_bucket_is_the_mean(void) {
     rng r = rng_make(12);
     agg_real mean[DIM];
@@ -308,7 +399,9 @@ TEST one_huge_bucket_is_the_mean(void) {
     for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE((double)mean[k], (double)fx.out[k], 8 * EPS);
     PASS();
 }
-TEST the_report_is_untouched_by_errors_or_sane(void) { /* a report full of rubbish does no harm */
+
+/* a report full of rubbish does no harm */
+TEST the_report_is_untouched_by_errors_or_sane(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         agg_report rep;
         double weight[N], suspicion[N];
@@ -324,7 +417,9 @@ TEST the_report_is_untouched_by_errors_or_sane(void) { /* a report full of rubbi
     }
     PASS();
 }
-/* exactly f bad rows of every content, with every rule and every pair of pre-aggregations: finite and
+
+/* exactly f bad rows of every content, with every rule and every pair of pre-aggregations: finite
+   and
    within what honest rows say */
 TEST every_rule_update_and_attack(void) {
     rng r = rng_make(13);
@@ -341,51 +436,60 @@ TEST every_rule_update_and_attack(void) {
                 d.clip = 10;
                 d.rng = rng_for_library(&r);
                 if (rule == AGG_MEAN && !forgery_convicts((forgery)l)) continue;
-                if (rule == AGG_BULYAN && d.pre[0] == AGG_PRE_BUCKETING && d.pre[1] == AGG_PRE_BUCKETING) continue;
+                if (rule == AGG_BULYAN && d.pre[0] == AGG_PRE_BUCKETING &&
+                    d.pre[1] == AGG_PRE_BUCKETING)
+                    continue;
                 x = rows_new(13, 3);
                 fill_rows(&x, LAY_RANDOM, &r);
                 forge_row(&x, 1 + rng_below(&r, 12), (forgery)l, &r);
                 s = run(&d, x.row, out, NULL);
                 if (!wrote(s))
-                    FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1],
-                              forgery_name((forgery)l), (int)s));
-                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA; /* those promise less */
+                    FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0],
+                              (int)d.pre[1], forgery_name((forgery)l), (int)s));
+                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP &&
+                                    rule != AGG_MONNA; /* those promise less */
                 for (size_t k = 0; k < 3; k++)
                     if (!isfinite(out[k]) || (bounded && fabs((double)out[k]) > 100))
-                        FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0], (int)d.pre[1],
-                                  forgery_name((forgery)l), (double)out[k]));
+                        FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0],
+                                  (int)d.pre[1], forgery_name((forgery)l), (double)out[k]));
                 rows_free(&x);
             }
     PASS();
 }
 #if HAVE_PAGES
-/* each row ends exactly where a page begins that may not be touched; likewise each begins right after such a page */
+/* each row ends exactly where a page begins that may not be touched; likewise each begins right
+   after such a page */
 TEST rows_at_the_edge_of_memory(void) {
-    static const size_t dims[] = { 1, 3, 15, 16, 17, 63, 64, 65, 255, 256, 257, 300 };
+    static const size_t dims[] = {1, 3, 15, 16, 17, 63, 64, 65, 255, 256, 257, 300};
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const int zero = open("/dev/zero", O_RDWR);
     unsigned char *map;
     rng r = rng_make(14);
     if (zero < 0) SKIPm("no /dev/zero");
-    map = (unsigned char *)mmap(NULL, (2 * N + 5) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
+    map = (unsigned char *)mmap(NULL, (2 * N + 5) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero,
+                                0);
     close(zero);
     if (map == (unsigned char *)MAP_FAILED) SKIPm("no mmap");
-    for (size_t i = 0; i <= N + 2; i++) if (mprotect(map + 2 * i * page, page, PROT_NONE)) SKIPm("no mprotect");
+    for (size_t i = 0; i <= N + 2; i++)
+        if (mprotect(map + 2 * i * page, page, PROT_NONE)) SKIPm("no mprotect");
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
             for (int front = 0; front < 2; front++)
                 for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
                     const agg_real *row[N];
                     const size_t bytes = dims[c] * sizeof(agg_real);
-                    agg_desc d = agg_make_desc(rule_at(i), N, dims[c],
-                                               rule_at(i) == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : (size_t)front);
-                    agg_real *out = (agg_real *)(void *)(map + (2 * N + 1) * page + (front ? 0 : page - bytes));
+                    agg_desc d = agg_make_desc(
+                        rule_at(i), N, dims[c],
+                        rule_at(i) == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : (size_t)front);
+                    agg_real *out =
+                        (agg_real *)(void *)(map + (2 * N + 1) * page + (front ? 0 : page - bytes));
                     agg_report rep = report_new(N);
                     d.pre[0] = (agg_pre)pre;
                     d.clip = 1;
                     d.rng = rng_for_library(&r);
                     for (size_t j = 0; j < N; j++) {
-                        agg_real *at = (agg_real *)(void *)(map + (2 * j + 1) * page + (front ? 0 : page - bytes));
+                        agg_real *at = (agg_real *)(void *)(map + (2 * j + 1) * page +
+                                                            (front ? 0 : page - bytes));
                         fill_normal(at, dims[c], &r, 0, 1);
                         row[j] = at;
                     }
@@ -397,7 +501,8 @@ TEST rows_at_the_edge_of_memory(void) {
     PASS();
 }
 #endif
-TEST every_status_was_reached(void) { /* runs last */
+/* runs last */
+TEST every_status_was_reached(void) {
     agg_real out[2];
     rows x = rows_new(40, 2);
     rng r = rng_make(15);
@@ -435,6 +540,7 @@ SUITE(hostile) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(hostile);

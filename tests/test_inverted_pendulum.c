@@ -1,6 +1,6 @@
-/* examples/envs/inverted_pendulum.h against MuJoCo's own numbers (a few rows always, all of them where the reference
-   files lie beside the project), against the laws of mechanics, and as a task: bad actions, saving, the same bits
-   everywhere. */
+/* examples/envs/inverted_pendulum.h against MuJoCo's own numbers (a few rows always, all of them
+   where the reference files lie beside the project), against the laws of mechanics, and as a task:
+   bad actions, saving, the same bits everywhere. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "examples/envs/inverted_pendulum.h"
@@ -8,23 +8,35 @@
 #include "common.h"
 
 #define REFERENCE "../shared/reference/mujoco/inverted_pendulum_"
+
 enum { MAX_FIELDS = 32, LINE = 4096 };
 
 /* ---- helpers */
-static inverted_pendulum state_of(const double *x) { /* in the order of the files: qpos, qvel */
+/* in the order of the files: qpos, qvel */
+static inverted_pendulum state_of(const double *x) {
     inverted_pendulum p;
-    p.x = x[0]; p.angle = x[1]; p.v = x[2]; p.spin = x[3]; p.v2 = 0;
+    p.x = x[0];
+    p.angle = x[1];
+    p.v = x[2];
+    p.spin = x[3];
+    p.v2 = 0;
     return p;
 }
+
 static void physics(inverted_pendulum *p, double ctrl) {
     double q[2] = {p->x, p->angle}, v[2] = {p->v, p->spin};
     planar_work k;
     planar_guess(&k);
     inverted_pendulum_physics(0, q, v, &ctrl, &k);
-    p->x = q[0]; p->angle = q[1]; p->v = v[0]; p->spin = v[1];
+    p->x = q[0];
+    p->angle = q[1];
+    p->v = v[0];
+    p->spin = v[1];
 }
+
 PLANAR_BEGIN
-static void accelerate(const inverted_pendulum *p, double force, double *dv, double *dspin, planar_stop *stop) {
+static void accelerate(const inverted_pendulum *p, double force, double *dv, double *dspin,
+                       planar_stop *stop) {
     const double q[2] = {p->x, p->angle}, v[2] = {p->v, p->spin}, ctrl = force / 100;
     planar_work k;
     planar_guess(&k);
@@ -33,28 +45,41 @@ static void accelerate(const inverted_pendulum *p, double force, double *dv, dou
     *dspin = k.motion.a[1];
     if (stop) memcpy(stop, k.stop, 2 * sizeof *stop);
 }
+
 PLANAR_END
 static double worse(double a, double b) { return a >= b ? a : b; /* NaN as b wins */ }
-static double difference(double got, double expected) { return fabs(got - expected) / fmax(1, fabs(expected)); }
+
+static double difference(double got, double expected) {
+    return fabs(got - expected) / fmax(1, fabs(expected));
+}
+
 static double distance(const inverted_pendulum *p, const double *x) {
     const double qpos = worse(difference(p->x, x[0]), difference(p->angle, x[1]));
     return worse(worse(qpos, difference(p->v, x[2])), difference(p->spin, x[3]));
 }
+
 static int same_state(const inverted_pendulum *a, const inverted_pendulum *b) {
-    return !memcmp(&a->x, &b->x, 8) && !memcmp(&a->angle, &b->angle, 8) && !memcmp(&a->v, &b->v, 8) &&
-           !memcmp(&a->spin, &b->spin, 8);
+    return !memcmp(&a->x, &b->x, 8) && !memcmp(&a->angle, &b->angle, 8) &&
+           !memcmp(&a->v, &b->v, 8) && !memcmp(&a->spin, &b->spin, 8);
 }
+
 static double between(rng *r, double low, double high) { return low + (high - low) * rng_unit(r); }
+
 static inverted_pendulum random_state(rng *r, double x, double angle, double speed) {
     inverted_pendulum p;
-    p.x = between(r, -x, x); p.angle = between(r, -angle, angle);
-    p.v = between(r, -speed, speed); p.spin = between(r, -2 * speed, 2 * speed); p.v2 = 0;
+    p.x = between(r, -x, x);
+    p.angle = between(r, -angle, angle);
+    p.v = between(r, -speed, speed);
+    p.spin = between(r, -2 * speed, 2 * speed);
+    p.v2 = 0;
     return p;
 }
 
 /* ---- MuJoCo 2.2.2. One row: ctrl, state, acceleration, state after a physics step, after a control step, reward,
    terminated. Clamped control; free; cart, pole, both at a stop; running and ended. */
 enum { ROW = 17 };
+
+/* clang-format off */
 static const double rows_kept[][ROW] = {
     {-3.1761995899898769, -0.033508183247229401, 0.06920568179741915, -0.94880519298188615, 2.1595717079448811,
      -24.726081975381092, 56.243882907394045, -0.0574114545960272, 0.12354646151941491, -1.4405093627322711,
@@ -82,6 +107,8 @@ static const double rows_kept[][ROW] = {
      61.786715055342057, -140.97295621140728, -1.0347406747095205, -0.074359509852726879, -0.067729301177609447,
      -4.5425010400295784, -1.0323235237022945, -0.17301060706376925, 0.25500203934107096, -5.1976042296320646, 1, 0}};
 
+/* clang-format on */
+
 static greatest_test_res check_row(const double *x) {
     const inverted_pendulum start = state_of(x + 1);
     const double force = 100 * fmin(fmax(x[0], -3), 3);
@@ -101,12 +128,16 @@ static greatest_test_res check_row(const double *x) {
     ASSERT(distance(&task, x + 11) <= 1e-11 + 20 * EPS); /* the action was rounded */
     PASS();
 }
+
 TEST kept_rows(void) {
-    for (size_t i = 0; i < sizeof rows_kept / sizeof rows_kept[0]; i++) CHECK_CALL(check_row(rows_kept[i]));
+    for (size_t i = 0; i < sizeof rows_kept / sizeof rows_kept[0]; i++)
+        CHECK_CALL(check_row(rows_kept[i]));
     PASS();
 }
-static greatest_test_res check_rows(FILE *f) { /* row, the columns of above, three counts */
-    char   line[LINE];
+
+/* row, the columns of above, three counts */
+static greatest_test_res check_rows(FILE *f) {
+    char line[LINE];
     double x[MAX_FIELDS];
     size_t count = 0;
     while (fgets(line, LINE, f)) {
@@ -117,6 +148,7 @@ static greatest_test_res check_rows(FILE *f) { /* row, the columns of above, thr
     ASSERT_EQ(300, (int)count);
     PASS();
 }
+
 TEST all_rows(void) {
     FILE *f = fopen(REFERENCE "onestep.csv", "r");
     if (!f) SKIPm("no reference files beside the project");
@@ -126,17 +158,24 @@ TEST all_rows(void) {
         return res;
     }
 }
-/* how far MuJoCo drifts from its own file under noise of rounding size, up to the steps of `mark` */
+
+/* how far MuJoCo drifts from its own file under noise of rounding size, up to the steps of `mark`
+   */
 enum { MARKS = 6, FILES = 6 };
+
 static const size_t mark[MARKS] = {1, 10, 20, 50, 100, 200};
+
+/* clang-format off */
 static const double drift[FILES][MARKS] = {
     {2e-13, 6e-13, 3e-12, 1e-10, 1e-10, 1e-10}, {1e-13, 1e-12, 4e-12, 4e-12, 4e-12, 1e-10},
     {2e-13, 9e-13, 4e-12, 1e-11, 4e-11, 1e-08}, {2e-13, 4e-12, 4e-12, 4e-12, 8e-12, 2e-11},
     {2e-13, 6e-13, 3e-12, 8e-10, 7e-06, 6e+00}, {1e-13, 4e-12, 4e-12, 4e-12, 4e-12, 1e-11}};
 
+/* clang-format on */
+
 /* columns: step, ctrl, state, reward, terminated, three counts */
 static greatest_test_res check_trajectory(FILE *f, const double *allowed) {
-    char   line[LINE];
+    char line[LINE];
     double x[MAX_FIELDS], off = 0;
     size_t t = 0, m = 0;
     inverted_pendulum free_run = {0, 0, 0, 0, 0}, row_run = {0, 0, 0, 0, 0};
@@ -159,9 +198,10 @@ static greatest_test_res check_trajectory(FILE *f, const double *allowed) {
     ASSERT_EQ(201, (int)t);
     PASS();
 }
+
 TEST trajectories(void) {
     for (int k = 0; k < FILES; k++) {
-        char  name[128];
+        char name[128];
         FILE *f;
         greatest_test_res res;
         snprintf(name, sizeof name, REFERENCE "%d.csv", k);
@@ -173,6 +213,7 @@ TEST trajectories(void) {
     }
     PASS();
 }
+
 SUITE(mujoco) {
     RUN_TEST(kept_rows);
     RUN_TEST(all_rows);
@@ -180,14 +221,18 @@ SUITE(mujoco) {
 }
 
 /* ---- mechanics, written from the positions of the masses, not from the header's formulas */
-static const double CART = 10.471975511965979, POLE = 5.0185916413633063, INERTIA = 0.18874976687308845;
+static const double CART = 10.471975511965979, POLE = 5.0185916413633063,
+                    INERTIA = 0.18874976687308845;
 static const double LEAN = 0.0005, HALF = 0.3, GRAVITY = 9.81, RIGHT_ANGLE = 1.5707963267948966;
 
 static double energy(const inverted_pendulum *p) {
-    const double px = LEAN * cos(p->angle) + HALF * sin(p->angle), pz = HALF * cos(p->angle) - LEAN * sin(p->angle);
+    const double px = LEAN * cos(p->angle) + HALF * sin(p->angle),
+                 pz = HALF * cos(p->angle) - LEAN * sin(p->angle);
     const double vx = p->v + pz * p->spin, vz = -px * p->spin;
-    return 0.5 * (CART * p->v * p->v + POLE * (vx * vx + vz * vz) + INERTIA * p->spin * p->spin) + POLE * GRAVITY * pz;
+    return 0.5 * (CART * p->v * p->v + POLE * (vx * vx + vz * vz) + INERTIA * p->spin * p->spin) +
+           POLE * GRAVITY * pz;
 }
+
 /* to friction, which is 1 on both joints */
 static double loss(const inverted_pendulum *p) { return p->v * p->v + p->spin * p->spin; }
 
@@ -209,20 +254,25 @@ TEST power(void) {
             side[k].v += h * dv;
             side[k].spin += h * dspin;
         }
-        ASSERT_IN_RANGE(force * p.v - loss(&p), (energy(&side[1]) - energy(&side[0])) / (2 * e), 1e-5);
-        /* dE/dt alone would not see a force across the motion: at rest, the push on the pole is gravity's */
+        ASSERT_IN_RANGE(force * p.v - loss(&p), (energy(&side[1]) - energy(&side[0])) / (2 * e),
+                        1e-5);
+        /* dE/dt alone would not see a force across the motion: at rest, the push on the pole is
+           gravity's */
         side[0] = p;
         side[0].v = side[0].spin = 0;
         accelerate(&side[0], force, &dv, &dspin, NULL);
         {
-            const double c = cos(p.angle), s = sin(p.angle), px = LEAN * c + HALF * s, pz = HALF * c - LEAN * s;
+            const double c = cos(p.angle), s = sin(p.angle), px = LEAN * c + HALF * s,
+                         pz = HALF * c - LEAN * s;
             const double inertia = INERTIA + POLE * (px * px + pz * pz);
             ASSERT_IN_RANGE(POLE * GRAVITY * px, POLE * pz * dv + inertia * dspin, 1e-10);
         }
     }
     PASS();
 }
-/* over a free fall: what is lost is what friction took (Simpson's rule over the two physics steps of a control step) */
+
+/* over a free fall: what is lost is what friction took (Simpson's rule over the two physics steps
+   of a control step) */
 TEST energy_drift(void) {
     rng r = rng_make(2);
     for (int run = 0; run < 50; run++) {
@@ -242,14 +292,19 @@ TEST energy_drift(void) {
     }
     PASS();
 }
-/* mirrored about the upright position of the leaning mass; the rail's stops are mirrored too, the pole's are not */
+
+/* mirrored about the upright position of the leaning mass; the rail's stops are mirrored too, the
+   pole's are not */
 TEST mirror(void) {
     const double tilt = 2 * atan2(LEAN, HALF);
     rng r = rng_make(3);
     size_t at_rail = 0;
     for (int run = 0; run < 50; run++) {
         inverted_pendulum p = random_state(&r, 1.02, 0.5, 1), q;
-        q.x = -p.x; q.v = -p.v; q.spin = -p.spin; q.v2 = 0;
+        q.x = -p.x;
+        q.v = -p.v;
+        q.spin = -p.spin;
+        q.v2 = 0;
         q.angle = -p.angle - tilt;
         for (int t = 0; t < 20 && fabs(p.angle) < 1.2; t++) {
             const double ctrl = between(&r, -4, 4);
@@ -265,7 +320,9 @@ TEST mirror(void) {
     ASSERT(at_rail > 10);
     PASS();
 }
-/* a stop only pushes, and gives way by exactly its softness; without a push the joint comes back fast enough alone */
+
+/* a stop only pushes, and gives way by exactly its softness; without a push the joint comes back
+   fast enough alone */
 TEST stops(void) {
     rng r = rng_make(4);
     size_t pushed[4] = {0, 0, 0, 0};
@@ -273,12 +330,14 @@ TEST stops(void) {
         const inverted_pendulum p = random_state(&r, 1.2, 2, 3);
         const double force = between(&r, -300, 300);
         planar_stop stop[2];
-        const double c = cos(p.angle), s = sin(p.angle), px = LEAN * c + HALF * s, pz = HALF * c - LEAN * s;
+        const double c = cos(p.angle), s = sin(p.angle), px = LEAN * c + HALF * s,
+                     pz = HALF * c - LEAN * s;
         double a[2], f[2];
         size_t which = 0;
         accelerate(&p, force, &a[0], &a[1], stop);
         f[0] = (CART + POLE) * a[0] + POLE * pz * a[1] - POLE * px * p.spin * p.spin + p.v - force;
-        f[1] = POLE * pz * a[0] + (INERTIA + POLE * (px * px + pz * pz)) * a[1] - POLE * GRAVITY * px + p.spin;
+        f[1] = POLE * pz * a[0] + (INERTIA + POLE * (px * px + pz * pz)) * a[1] -
+               POLE * GRAVITY * px + p.spin;
         for (size_t j = 0; j < 2; j++) {
             const double push = stop[j].side * f[j], short_of = stop[j].aim - stop[j].side * a[j];
             if (stop[j].side == 0) {
@@ -296,6 +355,7 @@ TEST stops(void) {
     for (size_t j = 0; j < 4; j++) ASSERT(pushed[j] > 100);
     PASS();
 }
+
 TEST sine_and_cosine(void) {
     rng r = rng_make(5);
     for (int i = 0; i < 100000; i++) {
@@ -307,6 +367,7 @@ TEST sine_and_cosine(void) {
     }
     PASS();
 }
+
 SUITE(mechanics) {
     RUN_TEST(power);
     RUN_TEST(energy_drift);
@@ -330,8 +391,10 @@ TEST fresh_starts(void) {
     for (int i = 0; i < 1000; i++) {
         double x[4];
         env.reset(env.self, &draw, obs);
-        for (int k = 0; k < 4; k++) x[k] = 0.02 * rn_draw_uniform(&again) - 0.01; /* qpos first, then qvel */
-        ASSERT(distance(&p, x) <= 1e-17); /* the line above may be contracted to fma, the header's is not */
+        for (int k = 0; k < 4; k++)
+            x[k] = 0.02 * rn_draw_uniform(&again) - 0.01; /* qpos first, then qvel */
+        ASSERT(distance(&p, x) <=
+               1e-17); /* the line above may be contracted to fma, the header's is not */
         ASSERT(obs[0] == (rn_real)p.x && obs[1] == (rn_real)p.angle && obs[2] == (rn_real)p.v);
         ASSERT(obs[3] == (rn_real)p.spin);
         for (int k = 0; k < 4; k++) {
@@ -342,10 +405,13 @@ TEST fresh_starts(void) {
     ASSERT(low >= -0.01 && low < -0.0099 && high <= 0.01 && high > 0.0099);
     PASS();
 }
-/* any number is allowed as an action: NaN is 0, giants are clamped, and the state stays in a sane box */
+
+/* any number is allowed as an action: NaN is 0, giants are clamped, and the state stays in a sane
+   box */
 TEST bad_actions(void) {
-    static const rn_real acts[] = {(rn_real)NAN, 0, (rn_real)INFINITY, 3, (rn_real)-INFINITY, -3, REAL_MAX, 3,
-                                   -REAL_MAX, -3, (rn_real)3.0001, 3, REAL_TINY, REAL_TINY};
+    static const rn_real acts[] = {
+        (rn_real)NAN, 0,  (rn_real)INFINITY, 3, (rn_real)-INFINITY, -3,       REAL_MAX, 3,
+        -REAL_MAX,    -3, (rn_real)3.0001,   3, REAL_TINY,          REAL_TINY};
     inverted_pendulum p, q;
     const rn_env bad = inverted_pendulum_env(&p), good = inverted_pendulum_env(&q);
     rng r = rng_make(7);
@@ -363,6 +429,7 @@ TEST bad_actions(void) {
     }
     PASS();
 }
+
 TEST states_that_are_not_finite_end(void) {
     static const double bad[3] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     for (int i = 0; i < 12; i++) {
@@ -374,19 +441,23 @@ TEST states_that_are_not_finite_end(void) {
     }
     PASS();
 }
-/* balanced by hand for ten thousand steps, as the trainer would cut it: it runs on, and ends only if it falls */
+
+/* balanced by hand for ten thousand steps, as the trainer would cut it: it runs on, and ends only
+   if it falls */
 TEST it_can_be_balanced(void) {
     inverted_pendulum p;
     rng r = rng_make(8);
     p = random_state(&r, 0.01, 0.01, 0.01);
     for (int t = 0; t < 10000; t++)
-        ASSERT_EQ(RN_RUNNING, inverted_pendulum_move(&p, 0.3 * p.x + 3.8 * p.angle + 0.5 * p.v + 0.8 * p.spin));
+        ASSERT_EQ(RN_RUNNING,
+                  inverted_pendulum_move(&p, 0.3 * p.x + 3.8 * p.angle + 0.5 * p.v + 0.8 * p.spin));
     for (int t = 0; inverted_pendulum_move(&p, 0) == RN_RUNNING; t++) ASSERT(t < 1000);
     ASSERT(fabs(p.angle) > 0.2);
     PASS();
 }
-/* 500 control steps that touch every stop. All states go into the sum, as the stops soon make runs forget a lost bit.
-   The same from every compiler, optimisation and precision. */
+
+/* 500 control steps that touch every stop. All states go into the sum, as the stops soon make runs
+   forget a lost bit. The same from every compiler, optimisation and precision. */
 TEST same_bits_everywhere(void) {
     const double start[4] = {0.0078125, -0.00390625, 0.015625, 0.03125};
     inverted_pendulum p = state_of(start);
@@ -404,8 +475,10 @@ TEST same_bits_everywhere(void) {
     ASSERT(sum == UINT64_C(0xfc551d35ffed2d34));
     PASS();
 }
+
 TEST saving(void) {
-    static const double refused[5] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1000.5, -1e300};
+    static const double refused[5] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1000.5,
+                                      -1e300};
     inverted_pendulum p, q;
     const rn_env a = inverted_pendulum_env(&p), b = inverted_pendulum_env(&q);
     unsigned char bytes[33], one[8] = {0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
@@ -438,9 +511,16 @@ TEST saving(void) {
     }
     PASS();
 }
+
 /* a trainer broken off in the middle of trajectories goes on with the same bits */
 enum { AGENTS = 3 };
-typedef struct crew { inverted_pendulum poles[AGENTS]; rn_net net; rn_trainer *trainer; } crew;
+
+typedef struct crew {
+    inverted_pendulum poles[AGENTS];
+    rn_net net;
+    rn_trainer *trainer;
+} crew;
+
 static rn_status crew_make(crew *c) {
     rn_env envs[AGENTS];
     rn_net_desc shape = rn_make_net_desc(4, 1);
@@ -452,6 +532,7 @@ static rn_status crew_make(crew *c) {
     d.seed = 5;
     return rn_trainer_create(&c->trainer, &d);
 }
+
 static greatest_test_res broken_off(crew *a, crew *b, void **bytes) {
     size_t size, dim = a->net.dim;
     for (int round = 0; round < 3; round++) ASSERT_EQ(RN_OK, rn_trainer_run_round(a->trainer));
@@ -464,9 +545,11 @@ static greatest_test_res broken_off(crew *a, crew *b, void **bytes) {
         ASSERT_EQ(RN_OK, rn_trainer_run_round(a->trainer));
         ASSERT_EQ(RN_OK, rn_trainer_run_round(b->trainer));
     }
-    ASSERT_MEM_EQ(rn_trainer_theta(a->trainer), rn_trainer_theta(b->trainer), dim * sizeof(rn_real));
+    ASSERT_MEM_EQ(rn_trainer_theta(a->trainer), rn_trainer_theta(b->trainer),
+                  dim * sizeof(rn_real));
     PASS();
 }
+
 TEST trainer_broken_off(void) {
     static crew a, b;
     void *bytes = NULL;
@@ -479,6 +562,7 @@ TEST trainer_broken_off(void) {
     rn_trainer_destroy(b.trainer);
     return res;
 }
+
 SUITE(task) {
     RUN_TEST(fresh_starts);
     RUN_TEST(bad_actions);
@@ -490,6 +574,7 @@ SUITE(task) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(mujoco);

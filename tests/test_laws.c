@@ -1,17 +1,17 @@
 /* Laws every rule obeys, and the independence of the bits from job pools: order of jobs, shuffled
    jobs, real threads. */
 #if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200112L
-#define HAVE_THREADS 1
+  #define _POSIX_C_SOURCE 200112L
+  #define HAVE_THREADS    1
 #else
-#define HAVE_THREADS 0
+  #define HAVE_THREADS 0
 #endif
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #if HAVE_THREADS
-#include <pthread.h>
+  #include <pthread.h>
 #endif
 #include "common.h"
 #include "reference.h"
@@ -19,14 +19,17 @@
 static size_t small_f(agg_rule rule, size_t n) {
     return rule == AGG_MEAN ? 0 : rule == AGG_BULYAN ? (n - 3) / 4 : (n - 1) / 2;
 }
+
 static double largest(const rows *x) {
     double top = 0;
-    for (size_t i = 0; i < x->n * x->dim; i++) if (fabs((double)x->data[i]) > top) top = fabs((double)x->data[i]);
+    for (size_t i = 0; i < x->n * x->dim; i++)
+        if (fabs((double)x->data[i]) > top) top = fabs((double)x->data[i]);
     return top;
 }
 
 /* ---- laws ---- */
-TEST permutation(agg_rule rule) { /* the order of the rows does not matter, except among ties */
+/* the order of the rows does not matter, except among ties */
+TEST permutation(agg_rule rule) {
     rng r = rng_make(10 + (uint64_t)rule);
     for (size_t t = 0; t < rounds(150); t++) {
         const size_t n = 3 + rng_below(&r, 12), dim = 1 + rng_below(&r, 20);
@@ -36,41 +39,57 @@ TEST permutation(agg_rule rule) { /* the order of the rows does not matter, exce
         size_t perm[16];
         const agg_real *shuffled[16];
         const int lay = (int)rng_below(&r, 3);
-        /* ties even among random rows: a row and its nearest have the same Krum score if one neighbour counts, numbers
-           on the coarse grid near 100 are equally far from a median, and between two middle
+        /* ties even among random rows: a row and its nearest have the same Krum score if one
+           neighbour counts, numbers on the coarse grid near 100 are equally far from a median, and
+           between two middle
            numbers every one is a GM */
-        const int ties = (rule == AGG_KRUM && n - d.f < 3) || (lay == 1 && (rule == AGG_MEAMED || rule == AGG_BULYAN))
-                         || (lay == 2 && (rule == AGG_KRUM || rule == AGG_MULTI_KRUM)) || (rule == AGG_GM && dim == 1);
-        if (ties || (rule == AGG_SMEA && n > 10)) { rows_free(&x); continue; }
+        const int ties = (rule == AGG_KRUM && n - d.f < 3) ||
+                         (lay == 1 && (rule == AGG_MEAMED || rule == AGG_BULYAN)) ||
+                         (lay == 2 && (rule == AGG_KRUM || rule == AGG_MULTI_KRUM)) ||
+                         (rule == AGG_GM && dim == 1);
+        if (ties || (rule == AGG_SMEA && n > 10)) {
+            rows_free(&x);
+            continue;
+        }
         fill_rows(&x, lay == 0 ? LAY_RANDOM : lay == 1 ? LAY_OFFSET : LAY_MIXED, &r);
         for (size_t i = 0; i < n; i++) perm[i] = i;
         for (size_t i = n - 1; i > 0; i--) {
             size_t j = rng_below(&r, i + 1), k = perm[i];
-            perm[i] = perm[j]; perm[j] = k;
+            perm[i] = perm[j];
+            perm[j] = k;
         }
-        for (size_t i = 0; i < n; i++) { shuffled[i] = x.row[perm[i]]; }
+        for (size_t i = 0; i < n; i++) {
+            shuffled[i] = x.row[perm[i]];
+        }
         agg_desc e = d;
-        for (size_t i = 0; i < n; i++) if (perm[i] == d.pivot) e.pivot = i;
+        for (size_t i = 0; i < n; i++)
+            if (perm[i] == d.pivot) e.pivot = i;
         ASSERT(wrote(run(&d, x.row, a, NULL)));
         ASSERT(wrote(run(&e, shuffled, b, NULL)));
-        if (rule == AGG_MDA) { /* several sets may have the same least diameter: compare that instead */
+        if (rule ==
+            AGG_MDA) { /* several sets may have the same least diameter: compare that instead */
             agg_report p = report_new(n), q = report_new(n);
             ASSERT(wrote(run(&d, x.row, a, &p)) && wrote(run(&e, shuffled, b, &q)));
             ASSERT_IN_RANGE(p.diameter, q.diameter, 4 * EPS * p.diameter);
-            report_free(&p); report_free(&q);
+            report_free(&p);
+            report_free(&q);
         } else if (!(lay == 2 && (rule == AGG_GM || rule == AGG_CAF))) {
             const double spread = lay == 1 ? 1 : largest(&x);
-            const double tol = rule == AGG_GM ? 3e-3 * spread : rule == AGG_CAF ? 1e-3 * spread : 8 * EPS * largest(&x);
+            const double tol = rule == AGG_GM    ? 3e-3 * spread
+                               : rule == AGG_CAF ? 1e-3 * spread
+                                                 : 8 * EPS * largest(&x);
             for (size_t k = 0; k < dim; k++)
                 if (!(fabs((double)a[k] - (double)b[k]) <= tol))
-                    FAILm(WHY("%s n %zu dim %zu: %.9g and %.9g", agg_rule_name(rule), n, dim, (double)a[k],
-                              (double)b[k]));
+                    FAILm(WHY("%s n %zu dim %zu: %.9g and %.9g", agg_rule_name(rule), n, dim,
+                              (double)a[k], (double)b[k]));
         }
         rows_free(&x);
     }
     PASS();
 }
-TEST translation(agg_rule rule) { /* integers moved by an integer: the same choice, the answer moved as far */
+
+/* integers moved by an integer: the same choice, the answer moved as far */
+TEST translation(agg_rule rule) {
     rng r = rng_make(30 + (uint64_t)rule);
     for (size_t t = 0; t < rounds(150); t++) {
         const size_t n = 3 + rng_below(&r, 7), dim = 1 + rng_below(&r, 20);
@@ -87,20 +106,24 @@ TEST translation(agg_rule rule) { /* integers moved by an integer: the same choi
         ASSERT(wrote(run(&d, x.row, a, &p)) && wrote(run(&d, y.row, b, &q)));
         for (size_t i = 0; i < n && rule != AGG_GM && rule != AGG_CAF && rule != AGG_CCLIP; i++)
             if (!(fabs(p.weight[i] - q.weight[i]) <= 1e-9))
-                FAILm(WHY("%s n %zu dim %zu: weight of row %zu %g, moved %g", agg_rule_name(rule), n, dim, i,
-                          p.weight[i], q.weight[i]));
+                FAILm(WHY("%s n %zu dim %zu: weight of row %zu %g, moved %g", agg_rule_name(rule),
+                          n, dim, i, p.weight[i], q.weight[i]));
         const double tol = rule == AGG_GM ? 5 : rule == AGG_CAF ? 1 : 16 * EPS * 4000;
         for (size_t k = 0; k < dim; k++)
             if (!(fabs((double)a[k] + (double)by[k] - (double)b[k]) <= tol))
-                FAILm(WHY("%s n %zu dim %zu: %.9g moved by %g became %.9g", agg_rule_name(rule), n, dim, (double)a[k],
-                          (double)by[k], (double)b[k]));
-        report_free(&p); report_free(&q);
-        rows_free(&x); rows_free(&y);
+                FAILm(WHY("%s n %zu dim %zu: %.9g moved by %g became %.9g", agg_rule_name(rule), n,
+                          dim, (double)a[k], (double)by[k], (double)b[k]));
+        report_free(&p);
+        report_free(&q);
+        rows_free(&x);
+        rows_free(&y);
     }
     PASS();
 }
-TEST scale(agg_rule rule) { /* a power of two changes exponents alone, so every bit follows it */
-    static const int powers[] = { 1, -1, 7, -20, 60, -60 };
+
+/* a power of two changes exponents alone, so every bit follows it */
+TEST scale(agg_rule rule) {
+    static const int powers[] = {1, -1, 7, -20, 60, -60};
     rng r = rng_make(50 + (uint64_t)rule);
     for (size_t t = 0; t < rounds(60); t++) {
         const size_t n = 3 + rng_below(&r, 7), dim = 1 + rng_below(&r, 20);
@@ -112,23 +135,26 @@ TEST scale(agg_rule rule) { /* a power of two changes exponents alone, so every 
         for (size_t i = 0; i < n * dim; i++) y.data[i] = (agg_real)ldexp((double)x.data[i], power);
         ASSERT(wrote(run(&d, x.row, a, NULL)) && wrote(run(&d, y.row, b, NULL)));
         for (size_t k = 0; k < dim; k++) a[k] = (agg_real)ldexp((double)a[k], power);
-        if (rule == AGG_GM || rule == AGG_CAF) { /* iterations, which may stop elsewhere: within their accuracy */
+        if (rule == AGG_GM ||
+            rule == AGG_CAF) { /* iterations, which may stop elsewhere: within their accuracy */
             for (size_t k = 0; k < dim; k++)
                 ASSERT(fabs((double)a[k] - (double)b[k]) <= 3e-3 * ldexp(largest(&x), power));
-        /* it compares square roots of lengths, which no power of two but 4^k scales exactly */
+            /* it compares square roots of lengths, which no power of two but 4^k scales exactly */
         } else if (rule == AGG_CCLIP) {
             for (size_t k = 0; k < dim; k++)
                 ASSERT(fabs((double)a[k] - (double)b[k]) <= 8 * EPS * ldexp(largest(&x), power));
         } else if (!same_numbers(a, b, dim))
-            FAILm(WHY("%s n %zu dim %zu scaled by 2^%d: %.9g, not %.9g", agg_rule_name(rule), n, dim, power,
-                      (double)b[0], (double)a[0]));
-        rows_free(&x); rows_free(&y);
+            FAILm(WHY("%s n %zu dim %zu scaled by 2^%d: %.9g, not %.9g", agg_rule_name(rule), n,
+                      dim, power, (double)b[0], (double)a[0]));
+        rows_free(&x);
+        rows_free(&y);
     }
     PASS();
 }
+
 TEST no_adversaries_is_the_mean(void) {
-    static const agg_rule some[] = { AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_MULTI_KRUM, AGG_CGE, AGG_MONNA, AGG_CAF,
-        AGG_SMEA, AGG_MEAN };
+    static const agg_rule some[] = {AGG_MDA,   AGG_CWTM, AGG_MEAMED, AGG_MULTI_KRUM, AGG_CGE,
+                                    AGG_MONNA, AGG_CAF,  AGG_SMEA,   AGG_MEAN};
     rng r = rng_make(70);
     for (size_t m = 0; m < sizeof some / sizeof *some; m++)
         for (size_t n = 1; n <= 9; n++) {
@@ -142,15 +168,25 @@ TEST no_adversaries_is_the_mean(void) {
             ref_mean(x.row, n, 33, want, NULL, mag);
             for (size_t k = 0; k < 33; k++)
                 if (ref_abs((ref_num)out[k] - want[k]) > 8 * (ref_num)EPS * mag[k])
-                    FAILm(WHY("%s n %zu: %.9g, mean %.9g", agg_rule_name(some[m]), n, (double)out[k], (double)want[k]));
+                    FAILm(WHY("%s n %zu: %.9g, mean %.9g", agg_rule_name(some[m]), n,
+                              (double)out[k], (double)want[k]));
             rows_free(&x);
         }
     PASS();
 }
+
 /* unanimity: numbers whose sums are not exact, the largest and the least number there is */
 TEST equal_rows(agg_rule rule) {
-    const double values[] = { 0.1, -0.7, 1.0 / 3, 1e-30, 1e30, (double)REAL_MAX, -(double)REAL_MAX, (double)REAL_TINY,
-        (double)REAL_MIN, 0 };
+    const double values[] = {0.1,
+                             -0.7,
+                             1.0 / 3,
+                             1e-30,
+                             1e30,
+                             (double)REAL_MAX,
+                             -(double)REAL_MAX,
+                             (double)REAL_TINY,
+                             (double)REAL_MIN,
+                             0};
     for (size_t v = 0; v < sizeof values / sizeof *values; v++)
         for (size_t n = 1; n <= 13; n++)
             for (int pre = 0; pre < AGG_PRE_COUNT; pre++)
@@ -171,18 +207,21 @@ TEST equal_rows(agg_rule rule) {
                     fill_number(x.data, n * 5, values[v]);
                     s = run(&d, x.row, out, NULL);
                     /* norm > DBL_MAX */
-                    const int clipped = pre == AGG_PRE_CLIP && sizeof(agg_real) == 8 && fabs(values[v]) >= DBL_MAX;
+                    const int clipped =
+                        pre == AGG_PRE_CLIP && sizeof(agg_real) == 8 && fabs(values[v]) >= DBL_MAX;
                     if (!clipped && (s != AGG_OK || !same_numbers(out, x.row[0], 5)))
-                        FAILm(WHY("%s n %zu f %zu pre %d: status %d, rows are %.17g, out is %.17g", agg_rule_name(rule),
-                                  n, f, pre, (int)s,
-                                  (double)x.row[0][0], (double)out[0]));
+                        FAILm(WHY("%s n %zu f %zu pre %d: status %d, rows are %.17g, out is %.17g",
+                                  agg_rule_name(rule), n, f, pre, (int)s, (double)x.row[0][0],
+                                  (double)out[0]));
                     rows_free(&x);
                 }
     PASS();
 }
-/* pulling one adversary's row further out never takes a resilient coordinate-wise rule beyond the honest values */
+
+/* pulling one adversary's row further out never takes a resilient coordinate-wise rule beyond the
+   honest values */
 TEST monotone_forgeries(void) {
-    static const agg_rule some[] = { AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_MDA, AGG_KRUM, AGG_GM };
+    static const agg_rule some[] = {AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_MDA, AGG_KRUM, AGG_GM};
     rng r = rng_make(90);
     for (size_t m = 0; m < sizeof some / sizeof *some; m++)
         for (size_t t = 0; t < rounds(30); t++) {
@@ -190,14 +229,20 @@ TEST monotone_forgeries(void) {
             rows x = rows_new(7, 1);
             double lo = 1e300, hi = -1e300;
             fill_rows(&x, LAY_RANDOM, &r);
-            for (size_t i = 3; i < 7; i++) { lo = fmin(lo, (double)x.data[i]); hi = fmax(hi, (double)x.data[i]); }
+            for (size_t i = 3; i < 7; i++) {
+                lo = fmin(lo, (double)x.data[i]);
+                hi = fmax(hi, (double)x.data[i]);
+            }
             for (double far = 1; far < (double)REAL_MAX / 2; far *= 1e3) {
                 agg_real out[1];
-                const double lambda = agg_lambda(some[m], 7, 3, 1), reach = (1 + lambda) * (hi - lo);
+                const double lambda = agg_lambda(some[m], 7, 3, 1),
+                             reach = (1 + lambda) * (hi - lo);
                 for (size_t i = 0; i < 3; i++) x.data[i] = (agg_real)(far * (double)(i + 1) / 3);
                 ASSERT(wrote(run(&d, x.row, out, NULL)));
-                ASSERTm(agg_rule_name(some[m]), (double)out[0] >= lo - reach && (double)out[0] <= hi + reach);
-                if (some[m] == AGG_CWTM || some[m] == AGG_CWMED) ASSERT((double)out[0] >= lo && (double)out[0] <= hi);
+                ASSERTm(agg_rule_name(some[m]),
+                        (double)out[0] >= lo - reach && (double)out[0] <= hi + reach);
+                if (some[m] == AGG_CWTM || some[m] == AGG_CWMED)
+                    ASSERT((double)out[0] >= lo && (double)out[0] <= hi);
             }
             rows_free(&x);
         }
@@ -209,19 +254,27 @@ static void run_reverse(void *self, size_t count, agg_job *job, void *arg) {
     (void)self;
     for (size_t i = count; i-- > 0;) job(arg, i);
 }
+
 static void run_shuffled(void *self, size_t count, agg_job *job, void *arg) {
     rng *r = (rng *)self;
     size_t *order = (size_t *)need(calloc(count ? count : 1, sizeof *order));
     for (size_t i = 0; i < count; i++) order[i] = i;
     for (size_t i = count; i-- > 1;) {
         size_t j = rng_below(r, i + 1), k = order[i];
-        order[i] = order[j]; order[j] = k;
+        order[i] = order[j];
+        order[j] = k;
     }
     for (size_t i = 0; i < count; i++) job(arg, order[i]);
     free(order);
 }
 #if HAVE_THREADS
-typedef struct crew { size_t threads, count, next; agg_job *job; void *arg; pthread_mutex_t lock; } crew;
+typedef struct crew {
+    size_t threads, count, next;
+    agg_job *job;
+    void *arg;
+    pthread_mutex_t lock;
+} crew;
+
 static void *crew_member(void *self) {
     crew *c = (crew *)self;
     for (;;) {
@@ -233,17 +286,28 @@ static void *crew_member(void *self) {
         c->job(c->arg, i);
     }
 }
+
 static void run_threads(void *self, size_t count, agg_job *job, void *arg) {
     crew c;
     pthread_t id[4];
-    c.threads = *(size_t *)self; c.count = count; c.next = 0; c.job = job; c.arg = arg;
+    c.threads = *(size_t *)self;
+    c.count = count;
+    c.next = 0;
+    c.job = job;
+    c.arg = arg;
     pthread_mutex_init(&c.lock, NULL);
-    for (size_t i = 0; i < c.threads; i++) if (pthread_create(id + i, NULL, crew_member, &c)) exit(2);
+    for (size_t i = 0; i < c.threads; i++)
+        if (pthread_create(id + i, NULL, crew_member, &c)) exit(2);
     for (size_t i = 0; i < c.threads; i++) pthread_join(id[i], NULL);
     pthread_mutex_destroy(&c.lock);
 }
 #endif
-typedef struct answer { agg_status status; agg_real *out; agg_report report; } answer;
+typedef struct answer {
+    agg_status status;
+    agg_real *out;
+    agg_report report;
+} answer;
+
 static answer answer_of(agg_desc d, const rows *x, agg_jobs jobs) {
     answer a;
     rng r = rng_make(5);
@@ -254,16 +318,22 @@ static answer answer_of(agg_desc d, const rows *x, agg_jobs jobs) {
     a.status = run(&d, x->row, a.out, &a.report);
     return a;
 }
-static void answer_free(answer *a) { free(a->out); report_free(&a->report); }
-static int answers_equal(const answer *a, const answer *b, size_t n, size_t dim) {
-    return a->status == b->status && same_bits(a->out, b->out, dim)
-        && !memcmp(a->report.weight, b->report.weight, n * sizeof(double))
-        && !memcmp(a->report.suspicion, b->report.suspicion, n * sizeof(double))
-        && !memcmp(&a->report.diameter, &b->report.diameter, sizeof(double))
-        && !memcmp(&a->report.gap, &b->report.gap, sizeof(double))
-        && a->report.dropped == b->report.dropped && a->report.used == b->report.used
-        && a->report.nodes == b->report.nodes;
+
+static void answer_free(answer *a) {
+    free(a->out);
+    report_free(&a->report);
 }
+
+static int answers_equal(const answer *a, const answer *b, size_t n, size_t dim) {
+    return a->status == b->status && same_bits(a->out, b->out, dim) &&
+           !memcmp(a->report.weight, b->report.weight, n * sizeof(double)) &&
+           !memcmp(a->report.suspicion, b->report.suspicion, n * sizeof(double)) &&
+           !memcmp(&a->report.diameter, &b->report.diameter, sizeof(double)) &&
+           !memcmp(&a->report.gap, &b->report.gap, sizeof(double)) &&
+           a->report.dropped == b->report.dropped && a->report.used == b->report.used &&
+           a->report.nodes == b->report.nodes;
+}
+
 static const char *same_for_all_pools(const agg_desc *d, const rows *x) {
     static size_t two = 2, four = 4;
     rng r = rng_make(6);
@@ -271,31 +341,37 @@ static const char *same_for_all_pools(const agg_desc *d, const rows *x) {
     const char *bad = NULL;
     answer serial;
     memset(&none, 0, sizeof none);
-    (void)two; (void)four;
-    pools[0].run = run_reverse;  pools[0].self = NULL;
-    pools[1].run = run_shuffled; pools[1].self = &r;
+    (void)two;
+    (void)four;
+    pools[0].run = run_reverse;
+    pools[0].self = NULL;
+    pools[1].run = run_shuffled;
+    pools[1].self = &r;
 #if HAVE_THREADS
-    pools[2].run = run_threads;  pools[2].self = &two;
-    pools[3].run = run_threads;  pools[3].self = &four;
+    pools[2].run = run_threads;
+    pools[2].self = &two;
+    pools[3].run = run_threads;
+    pools[3].self = &four;
 #else
     pools[2] = pools[3] = pools[1];
 #endif
     serial = answer_of(*d, x, none);
     if (!wrote(serial.status))
-        bad = WHY("%s n %zu f %zu dim %zu pre %d: status %d", agg_rule_name(d->rule), d->n, d->f, d->dim,
-                  (int)d->pre[0], (int)serial.status);
+        bad = WHY("%s n %zu f %zu dim %zu pre %d: status %d", agg_rule_name(d->rule), d->n, d->f,
+                  d->dim, (int)d->pre[0], (int)serial.status);
     for (size_t p = 0; p < 4 && !bad; p++) {
         answer a = answer_of(*d, x, pools[p]);
         if (!answers_equal(&serial, &a, d->n, d->dim))
-            bad = WHY("%s n %zu f %zu dim %zu pre %d: pool %zu gives other bits", agg_rule_name(d->rule), d->n, d->f,
-                      d->dim, (int)d->pre[0], p);
+            bad = WHY("%s n %zu f %zu dim %zu pre %d: pool %zu gives other bits",
+                      agg_rule_name(d->rule), d->n, d->f, d->dim, (int)d->pre[0], p);
         answer_free(&a);
     }
     answer_free(&serial);
     return bad;
 }
+
 TEST pools(agg_rule rule) {
-    static const size_t dims[] = { 1, 15, 16, 17, 63, 64, 65, 1000, 5000, 40000 };
+    static const size_t dims[] = {1, 15, 16, 17, 63, 64, 65, 1000, 5000, 40000};
     rng r = rng_make(110 + (uint64_t)rule);
     for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
@@ -310,18 +386,22 @@ TEST pools(agg_rule rule) {
                 d.f = rule == AGG_BULYAN && pre == AGG_PRE_BUCKETING ? 0 : d.f < 1 ? 0 : 1;
             x = rows_new(n, dims[c]);
             fill_rows(&x, LAY_RANDOM, &r);
-            if (d.f) rows_at(&x, n - 1)[dims[c] - 1] = (agg_real)NAN; /* found by whichever job has the last numbers */
-            if (d.f > 1) rows_at(&x, n - 2)[0] = (agg_real)REAL_MAX;  /* so rows are scaled */
+            if (d.f)
+                rows_at(&x, n - 1)[dims[c] - 1] =
+                    (agg_real)NAN; /* found by whichever job has the last numbers */
+            if (d.f > 1) rows_at(&x, n - 2)[0] = (agg_real)REAL_MAX; /* so rows are scaled */
             bad = same_for_all_pools(&d, &x);
             rows_free(&x);
             if (bad) FAILm(bad);
         }
     PASS();
 }
-/* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate() that matter here. */
+
+/* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate()
+   that matter here. */
 static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
     unsigned char *scratch = (unsigned char *)need(malloc(agg_scratch_size(d)));
-    aggi_arena arena = { scratch + (64 - (uintptr_t)scratch % 64) % 64, 0, 0 };
+    aggi_arena arena = {scratch + (64 - (uintptr_t)scratch % 64) % 64, 0, 0};
     aggi_ctx c;
     int status;
     memset(&c, 0, sizeof c);
@@ -329,15 +409,20 @@ static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg
     c.dim = d->dim;
     c.slices = aggi_slices(d->n, d->dim);
     aggi_layout(&c, &arena);
-    for (c.sent_n = 0; c.sent_n < d->n; c.sent_n++) { c.id[c.sent_n] = c.sent_n; c.sent[c.sent_n] = x[c.sent_n]; }
+    for (c.sent_n = 0; c.sent_n < d->n; c.sent_n++) {
+        c.id[c.sent_n] = c.sent_n;
+        c.sent[c.sent_n] = x[c.sent_n];
+    }
     aggi_drop_bad_rows(&c);
     status = aggi_attempt(&c);
     memcpy(out, c.stage, d->dim * sizeof *out);
     free(scratch);
     return status;
 }
-TEST kernels_agree(agg_rule rule) { /* the wide versions of the inner loops and the plain ones: the same bits */
-    static const size_t dims[] = { 5, 64, 700, 5000 };
+
+/* the wide versions of the inner loops and the plain ones: the same bits */
+TEST kernels_agree(agg_rule rule) {
+    static const size_t dims[] = {5, 64, 700, 5000};
     rng r = rng_make(65);
     for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
         for (int lay = 0; lay < LAYOUT_COUNT; lay++)
@@ -353,12 +438,14 @@ TEST kernels_agree(agg_rule rule) { /* the wide versions of the inner loops and 
             }
     PASS();
 }
+
 /* the same call twice, and in dirty scratch: run() fills it with a pattern, here with another */
 TEST scratch_contents_do_not_matter(void) {
     rng r = rng_make(130);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
-            agg_desc d = agg_make_desc(rule_at(i), 11, 50, rule_at(i) == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : 2);
+            agg_desc d = agg_make_desc(rule_at(i), 11, 50,
+                                       rule_at(i) == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : 2);
             rows x = rows_new(11, 50);
             agg_real a[50], b[50];
             const size_t size = agg_scratch_size(&d);
@@ -380,7 +467,12 @@ TEST scratch_contents_do_not_matter(void) {
     PASS();
 }
 
-#define RUN_RULE(T, RULE) do { greatest_set_test_suffix(agg_rule_name(RULE)); RUN_TESTp(T, RULE); } while (0)
+#define RUN_RULE(T, RULE)                                                                          \
+  do {                                                                                             \
+    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
+    RUN_TESTp(T, RULE);                                                                            \
+  } while (0)
+
 SUITE(laws) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule rule = rule_at(i);
@@ -392,6 +484,7 @@ SUITE(laws) {
     RUN_TEST(no_adversaries_is_the_mean);
     RUN_TEST(monotone_forgeries);
 }
+
 SUITE(jobs) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         RUN_RULE(pools, rule_at(i));
@@ -401,6 +494,7 @@ SUITE(jobs) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(laws);

@@ -1,4 +1,5 @@
-/* Hostile tasks, policies, agents and descs for resnharpg.h: each ends in its documented status; nothing is lost. */
+/* Hostile tasks, policies, agents and descs for resnharpg.h: each ends in its documented status;
+   nothing is lost. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "greatest.h"
@@ -6,37 +7,59 @@
 #include "tiny.h"
 
 enum { N = 5, DIM = 32 };
+
 static unsigned reached[RN_STATUS_COUNT]; /* all of RN_STATUS_LIST must come up in this file */
-static rn_status note(rn_status s) { if ((unsigned)s < RN_STATUS_COUNT) reached[s]++; return s; }
+
+static rn_status note(rn_status s) {
+    if ((unsigned)s < RN_STATUS_COUNT) reached[s]++;
+    return s;
+}
 
 typedef struct fault { /* around a walk: from its `from`-th step on, until `to` */
-    walk     walk;
-    int      kind;
+    walk walk;
+    int kind;
     unsigned steps, from, to;
 } fault;
-enum { NONE, REWARD_NAN, REWARD_INF, OBS_NAN, OBS_INF, RESULT_UNKNOWN, RESULT_NEGATIVE, NEVER_ENDS, RESET_NAN,
-       REWARD_GIANT };
 
-static int fault_now(const fault *f, int kind) { return f->kind == kind && f->steps >= f->from && f->steps < f->to; }
+enum {
+    NONE,
+    REWARD_NAN,
+    REWARD_INF,
+    OBS_NAN,
+    OBS_INF,
+    RESULT_UNKNOWN,
+    RESULT_NEGATIVE,
+    NEVER_ENDS,
+    RESET_NAN,
+    REWARD_GIANT
+};
+
+static int fault_now(const fault *f, int kind) {
+    return f->kind == kind && f->steps >= f->from && f->steps < f->to;
+}
+
 static void fault_reset(void *self, const agg_rng *r, rn_real *obs) {
     fault *f = (fault *)self;
     walk_reset(&f->walk, r, obs);
     if (fault_now(f, RESET_NAN)) obs[0] = (rn_real)NAN;
 }
-static rn_step_result fault_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static rn_step_result fault_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
     fault *f = (fault *)self;
     rn_step_result result = walk_step(&f->walk, act, r, obs, reward);
     f->steps++;
-    if (fault_now(f, REWARD_NAN))      *reward = (double)NAN;
-    if (fault_now(f, REWARD_INF))      *reward = -(double)INFINITY;
-    if (fault_now(f, REWARD_GIANT))    *reward = (double)REAL_MAX;
-    if (fault_now(f, OBS_NAN))         obs[0] = (rn_real)NAN;
-    if (fault_now(f, OBS_INF))         obs[0] = (rn_real)INFINITY;
-    if (fault_now(f, RESULT_UNKNOWN))  result = (rn_step_result)3;
+    if (fault_now(f, REWARD_NAN)) *reward = (double)NAN;
+    if (fault_now(f, REWARD_INF)) *reward = -(double)INFINITY;
+    if (fault_now(f, REWARD_GIANT)) *reward = (double)REAL_MAX;
+    if (fault_now(f, OBS_NAN)) obs[0] = (rn_real)NAN;
+    if (fault_now(f, OBS_INF)) obs[0] = (rn_real)INFINITY;
+    if (fault_now(f, RESULT_UNKNOWN)) result = (rn_step_result)3;
     if (fault_now(f, RESULT_NEGATIVE)) result = (rn_step_result)-1;
-    if (fault_now(f, NEVER_ENDS))      result = RN_RUNNING;
+    if (fault_now(f, NEVER_ENDS)) result = RN_RUNNING;
     return result;
 }
+
 static rn_env fault_env(fault *f, const mdp *m, int table) {
     rn_env e;
     memset(f, 0, sizeof *f);
@@ -48,46 +71,73 @@ static rn_env fault_env(fault *f, const mdp *m, int table) {
     e.state_size = 0;
     return e;
 }
+
 /* a policy that is bad on purpose, around a good one */
-typedef struct bad_policy { rn_policy good; int kind; unsigned calls, from, to; } bad_policy;
-enum { ACT_NAN = 1, ACT_NEGATIVE, ACT_TOO_LARGE, ACT_FRACTION, ACT_INF, GRAD_NAN, GRAD_INF, HVP_NAN };
-static int bad_now(bad_policy *b, int kind) { return b->kind == kind && b->calls >= b->from && b->calls < b->to; }
-static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act, void *work) {
+typedef struct bad_policy {
+    rn_policy good;
+    int kind;
+    unsigned calls, from, to;
+} bad_policy;
+
+enum {
+    ACT_NAN = 1,
+    ACT_NEGATIVE,
+    ACT_TOO_LARGE,
+    ACT_FRACTION,
+    ACT_INF,
+    GRAD_NAN,
+    GRAD_INF,
+    HVP_NAN
+};
+
+static int bad_now(bad_policy *b, int kind) {
+    return b->kind == kind && b->calls >= b->from && b->calls < b->to;
+}
+
+static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                    rn_real *act, void *work) {
     bad_policy *b = (bad_policy *)self;
     b->good.act(b->good.self, theta, obs, r, act, work);
     b->calls++;
-    if (bad_now(b, ACT_NAN))       act[0] = (rn_real)NAN;
-    if (bad_now(b, ACT_NEGATIVE))  act[0] = -1;
+    if (bad_now(b, ACT_NAN)) act[0] = (rn_real)NAN;
+    if (bad_now(b, ACT_NEGATIVE)) act[0] = -1;
     if (bad_now(b, ACT_TOO_LARGE)) act[0] = (rn_real)ACTIONS;
-    if (bad_now(b, ACT_FRACTION))  act[0] = (rn_real)0.5;
-    if (bad_now(b, ACT_INF))       act[0] = (rn_real)INFINITY;
+    if (bad_now(b, ACT_FRACTION)) act[0] = (rn_real)0.5;
+    if (bad_now(b, ACT_INF)) act[0] = (rn_real)INFINITY;
 }
-static void bad_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                     const rn_real *w, rn_real *g, void *work) {
+
+static void bad_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                     const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     bad_policy *b = (bad_policy *)self;
     b->good.grad(b->good.self, theta, T, obs, act, w, g, work);
     if (bad_now(b, GRAD_NAN)) g[0] = (rn_real)NAN;
     if (bad_now(b, GRAD_INF)) g[b->good.dim - 1] = (rn_real)INFINITY;
 }
-static void bad_dot(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                    const rn_real *act, rn_real *c, void *work) {
+
+static void bad_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                    const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
     bad_policy *b = (bad_policy *)self;
     b->good.dot(b->good.self, theta, u, T, obs, act, c, work);
 }
-static void bad_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
-                    const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+
+static void bad_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                    const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
+                    rn_real *h, void *work) {
     bad_policy *b = (bad_policy *)self;
     b->good.hvp(b->good.self, theta, u, T, obs, act, w, k, h, work);
     if (bad_now(b, HVP_NAN)) h[1] = (rn_real)NAN;
 }
+
 static size_t bad_work(void *self, size_t T) {
     bad_policy *b = (bad_policy *)self;
     return b->good.work_size(b->good.self, T);
 }
+
 static void bad_prepare(void *self, const rn_real *theta, void *work) {
     bad_policy *b = (bad_policy *)self;
     if (b->good.prepare) b->good.prepare(b->good.self, theta, work);
 }
+
 static rn_policy bad_make(bad_policy *b, const rn_policy *good) {
     rn_policy p = *good;
     memset(b, 0, sizeof *b);
@@ -105,21 +155,24 @@ static rn_policy bad_make(bad_policy *b, const rn_policy *good) {
 }
 
 typedef struct stage {
-    mdp        m;
-    model      p;
-    fault      faults[N];
-    rn_env     envs[N];
+    mdp m;
+    model p;
+    fault faults[N];
+    rn_env envs[N];
     bad_policy bad;
-    rn_real    theta[DIM];
+    rn_real theta[DIM];
     rn_trainer_desc d;
 } stage;
+
 static void stage_make(stage *s, int table) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 0, RN_TANH);
     rng r = rng_make(12);
     memset(s, 0, sizeof *s);
     s->m = mdp_random(80);
-    if (table) (void)model_table(&s->p, STATES, ACTIONS);
-    else       (void)model_net(&s->p, &net);
+    if (table)
+        (void)model_table(&s->p, STATES, ACTIONS);
+    else
+        (void)model_net(&s->p, &net);
     for (size_t i = 0; i < N; i++) s->envs[i] = fault_env(&s->faults[i], &s->m, table);
     fill_normal(s->theta, s->p.policy.dim, &r, 0, 0.5);
     s->d.agents = N;
@@ -164,6 +217,7 @@ TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 TEST endless_tasks_are_cut(void) {
     static stage s;
     rn_trainer *t;
@@ -176,6 +230,7 @@ TEST endless_tasks_are_cut(void) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 TEST giant_rewards_never_reach_theta(void) {
     static stage s;
     rn_trainer *t;
@@ -219,23 +274,42 @@ TEST bad_policies_cost_the_round(int kind) {
     rn_trainer_destroy(t);
     PASS();
 }
-static rn_step_result free_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
-    (void)self; (void)r;
+
+static rn_step_result free_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
+    (void)self;
+    (void)r;
     obs[0] = 0;
     *reward = (double)act[0];
     return RN_RUNNING;
 }
-static void free_reset(void *self, const agg_rng *r, rn_real *obs) { (void)self; (void)r; obs[0] = 0; }
-static void free_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r, rn_real *act, void *work) {
-    (void)theta; (void)obs; (void)r; (void)work;
+
+static void free_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)self;
+    (void)r;
+    obs[0] = 0;
+}
+
+static void free_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                     rn_real *act, void *work) {
+    (void)theta;
+    (void)obs;
+    (void)r;
+    (void)work;
     act[0] = 1;
     act[1] = *(rn_real *)self;
 }
-static void free_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act,
-                      const rn_real *w, rn_real *g, void *work) {
-    (void)self; (void)theta; (void)obs; (void)act; (void)work;
+
+static void free_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                      const rn_real *act, const rn_real *w, rn_real *g, void *work) {
+    (void)self;
+    (void)theta;
+    (void)obs;
+    (void)act;
+    (void)work;
     for (size_t t = 0; t < T; t++) g[0] += w[t];
 }
+
 /* continuous actions; a host's policy with act and grad alone and no work */
 TEST continuous_actions_must_be_finite(void) {
     rn_agent_desc d;
@@ -264,16 +338,19 @@ TEST continuous_actions_must_be_finite(void) {
     ASSERT(rn_agent_direction(a)[0] >= 6 && rn_agent_direction(a)[0] <= 6);
     second = 1;
     theta = 1;
-    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 0.5)); /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
+    ASSERT_EQ(RN_OK,
+              rn_agent_run_round(
+                  a, &theta, 0.5)); /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
     ASSERT(fabs((double)rn_agent_direction(a)[0] - (0.5 * (6 + 18) + 0.5 * 6)) < 1e-5);
     PASS();
 }
+
 TEST bad_theta_is_refused(void) {
     static stage s;
     rn_agent_desc d;
     rn_agent *a;
     void *block;
-    static const double etas[] = { -0.1, 1.1, (double)NAN, (double)INFINITY };
+    static const double etas[] = {-0.1, 1.1, (double)NAN, (double)INFINITY};
     stage_make(&s, 0);
     memset(&d, 0, sizeof d);
     d.env = s.envs[0];
@@ -281,7 +358,8 @@ TEST bad_theta_is_refused(void) {
     d.method = s.d.method;
     block = need(malloc(rn_agent_size(&d)));
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
-    for (int i = 0; i < 4; i++) ASSERT_EQ(RN_ERR_THETA, note(rn_agent_begin_round(a, s.theta, etas[i])));
+    for (int i = 0; i < 4; i++)
+        ASSERT_EQ(RN_ERR_THETA, note(rn_agent_begin_round(a, s.theta, etas[i])));
     s.theta[3] = (rn_real)NAN;
     ASSERT_EQ(RN_ERR_THETA, note(rn_agent_run_round(a, s.theta, 0.5)));
     s.theta[3] = (rn_real)INFINITY;
@@ -313,10 +391,12 @@ static rn_server *server_make(size_t n, size_t dim, size_t f, rn_update_kind upd
     if (rn_server_init(&s, &d, *block, rn_server_size(&d)) != RN_OK) abort();
     return s;
 }
+
 TEST hostile_rows_up_to_f_are_survived(rn_update_kind update) {
     for (int l = 0; l < FORGERY_COUNT; l++)
         for (size_t adversaries = 0; adversaries <= 4; adversaries++) {
             enum { n = 7, dim = 5, f = 3 };
+
             rng r = rng_make((uint64_t)l * 10 + adversaries);
             rows x = rows_new(n, dim);
             void *block;
@@ -332,14 +412,16 @@ TEST hostile_rows_up_to_f_are_survived(rn_update_kind update) {
             if (bad > f) {
                 ASSERT_EQ(RN_ERR_AGGREGATE, note(st));
                 ASSERT_EQ(AGG_ERR_ROWS, p.aggregate);
-                for (size_t k = 0; k < dim; k++) ASSERT(!(rn_server_theta(s)[k] < 0 || rn_server_theta(s)[k] > 0));
+                for (size_t k = 0; k < dim; k++)
+                    ASSERT(!(rn_server_theta(s)[k] < 0 || rn_server_theta(s)[k] > 0));
                 ASSERT_EQ((size_t)1, rn_server_current_round(s));
                 rn_server_skip_round(s);
                 ASSERT_EQ((size_t)2, rn_server_current_round(s));
             } else if (adversaries <= f) {
                 ASSERT_EQ(RN_OK, st);
                 ASSERT_EQ((size_t)2, rn_server_current_round(s));
-                for (size_t k = 0; k < dim; k++) ASSERT(rn_server_theta(s)[k] > 0); /* the honest direction */
+                for (size_t k = 0; k < dim; k++)
+                    ASSERT(rn_server_theta(s)[k] > 0); /* the honest direction */
             } else { /* a majority of finite attacks may lead it anywhere, but not out of the numbers */
                 ASSERT(st == RN_OK || st == RN_ERR_THETA);
             }
@@ -349,15 +431,19 @@ TEST hostile_rows_up_to_f_are_survived(rn_update_kind update) {
         }
     PASS();
 }
-/* after a refusal the same round can be tried again with more rows; the bits are those of a run without it */
+
+/* after a refusal the same round can be tried again with more rows; the bits are those of a run
+   without it */
 TEST refused_rounds_can_be_tried_again(rn_update_kind update) {
     enum { n = 5, dim = 4 };
+
     rng r = rng_make(3);
     rows x = rows_new(n, dim);
     void *block[2];
-    rn_server *a = server_make(n, dim, 1, update, &block[0]), *b = server_make(n, dim, 1, update, &block[1]);
+    rn_server *a = server_make(n, dim, 1, update, &block[0]),
+              *b = server_make(n, dim, 1, update, &block[1]);
     for (int round = 0; round < 5; round++) {
-        const rn_real *none[n] = { NULL, NULL, NULL, NULL, NULL };
+        const rn_real *none[n] = {NULL, NULL, NULL, NULL, NULL};
         for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, 1);
         ASSERT_EQ(RN_ERR_AGGREGATE, note(rn_server_update(a, none, NULL)));
         ASSERT_EQ(RN_OK, rn_server_update(a, x.row, NULL));
@@ -369,6 +455,7 @@ TEST refused_rounds_can_be_tried_again(rn_update_kind update) {
     rows_free(&x);
     PASS();
 }
+
 TEST silent_majorities_stop_the_step_not_the_run(void) {
     static stage s;
     rn_trainer *t;
@@ -392,12 +479,21 @@ TEST silent_majorities_stop_the_step_not_the_run(void) {
     rn_trainer_destroy(t);
     PASS();
 }
-static agg_status nan_rule(void *self, const rn_real *const *x, size_t n, size_t dim, rn_real *out) {
-    (void)self; (void)x; (void)n;
+
+static agg_status nan_rule(void *self, const rn_real *const *x, size_t n, size_t dim,
+                           rn_real *out) {
+    (void)self;
+    (void)x;
+    (void)n;
     fill_number(out, dim, (double)NAN);
     return AGG_OK;
 }
-static double broken_schedule(void *self, size_t t) { (void)self; return t == 2 ? (double)NAN : 0.1; }
+
+static double broken_schedule(void *self, size_t t) {
+    (void)self;
+    return t == 2 ? (double)NAN : 0.1;
+}
+
 TEST bad_rules_and_schedules_make_no_step(void) {
     static stage s;
     for (int k = 0; k < 3; k++) {
@@ -406,13 +502,20 @@ TEST bad_rules_and_schedules_make_no_step(void) {
         rn_status st;
         stage_make(&s, 0);
         if (k == 0) s.d.server.aggregate = nan_rule;
-        if (k == 1) { s.d.server.gamma.kind = RN_SCHEDULE_CALLBACK; s.d.server.gamma.at = broken_schedule; }
-        if (k == 2) { s.d.server.eta.kind = RN_SCHEDULE_CALLBACK; s.d.server.eta.at = broken_schedule; }
+        if (k == 1) {
+            s.d.server.gamma.kind = RN_SCHEDULE_CALLBACK;
+            s.d.server.gamma.at = broken_schedule;
+        }
+        if (k == 2) {
+            s.d.server.eta.kind = RN_SCHEDULE_CALLBACK;
+            s.d.server.eta.at = broken_schedule;
+        }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
         if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
         st = note(rn_trainer_run_round(t));
-        if (st != (k == 1 ? RN_ERR_THETA : RN_ERR_AGGREGATE)) FAILm(WHY("case %d: %s", k, rn_status_text(st)));
+        if (st != (k == 1 ? RN_ERR_THETA : RN_ERR_AGGREGATE))
+            FAILm(WHY("case %d: %s", k, rn_status_text(st)));
         ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
         if (k == 2) ASSERT_EQ(RN_ERR_THETA, rn_trainer_agent_status(t, 0));
         if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_run_round(t)); /* and the run goes on */
@@ -422,8 +525,8 @@ TEST bad_rules_and_schedules_make_no_step(void) {
 }
 
 TEST theta_never_overflows(rn_update_kind update) {
-    const rn_real start[2] = { REAL_MAX, 0 }, row[2] = { 1, 0 };
-    const rn_real *const all[1] = { row };
+    const rn_real start[2] = {REAL_MAX, 0}, row[2] = {1, 0};
+    const rn_real *const all[1] = {row};
     rn_server_desc d;
     rn_server *s;
     void *block;
@@ -441,13 +544,16 @@ TEST theta_never_overflows(rn_update_kind update) {
     free(block);
     PASS();
 }
-/* a normalised step has length gamma, whatever the size of the rows: the least number, the largest one */
+
+/* a normalised step has length gamma, whatever the size of the rows: the least number, the largest
+   one */
 TEST steps_are_normalised_at_the_ends(rn_update_kind update) {
-    static const double ends[] = { (double)REAL_TINY, (double)REAL_MIN, 1, (double)REAL_MAX };
+    static const double ends[] = {(double)REAL_TINY, (double)REAL_MIN, 1, (double)REAL_MAX};
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
         enum { dim = 4 };
+
         rn_real row[dim];
-        const rn_real *const rows_[1] = { row };
+        const rn_real *const rows_[1] = {row};
         rn_server_desc d;
         rn_server *s;
         void *block;
@@ -461,15 +567,17 @@ TEST steps_are_normalised_at_the_ends(rn_update_kind update) {
         ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
         ASSERT_EQ(RN_OK, rn_server_update(s, rows_, NULL));
         for (size_t k = 0; k < dim; k++) /* Adam's first step is 1 for each number */
-            ASSERT(fabs((double)rn_server_theta(s)[k] - (update == RN_UPDATE_NORMALISED ? 0.5 : 1)) < 1e-6);
+            ASSERT(fabs((double)rn_server_theta(s)[k] -
+                        (update == RN_UPDATE_NORMALISED ? 0.5 : 1)) < 1e-6);
         free(block);
     }
     PASS();
 }
+
 /* one giant row, and then usual ones: Adam's averages stay finite, can be saved, and forget it */
 TEST giants_are_forgotten(rn_update_kind update) {
-    const rn_real giant_row[2] = { REAL_MAX / 2, -REAL_MAX }, usual[2] = { 1, -1 };
-    const rn_real *const giants[1] = { giant_row }, *const usuals[1] = { usual };
+    const rn_real giant_row[2] = {REAL_MAX / 2, -REAL_MAX}, usual[2] = {1, -1};
+    const rn_real *const giants[1] = {giant_row}, *const usuals[1] = {usual};
     rn_server_desc d;
     rn_server *s;
     void *block;
@@ -484,7 +592,8 @@ TEST giants_are_forgotten(rn_update_kind update) {
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_update(s, giants, NULL));
-    ASSERT(fabs((double)rn_server_theta(s)[0]) < 0.02 && fabs((double)rn_server_theta(s)[1]) < 0.02);
+    ASSERT(fabs((double)rn_server_theta(s)[0]) < 0.02 &&
+           fabs((double)rn_server_theta(s)[1]) < 0.02);
     for (int i = 0; i < 1200; i++) {
         ASSERT_EQ(RN_OK, rn_server_update(s, usuals, NULL));
         ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
@@ -498,6 +607,8 @@ TEST giants_are_forgotten(rn_update_kind update) {
 }
 
 /* ---- descs. X(change, status) */
+
+/* clang-format off */
 #define BAD_TRAINERS(X)                                                                  \
     X(d->agents = 0,                                              RN_ERR_ARG)            \
     X(d->envs = NULL,                                             RN_ERR_ARG)            \
@@ -556,12 +667,14 @@ TEST giants_are_forgotten(rn_update_kind update) {
     X(d->adversaries = N + 1,                                           RN_ERR_DESC)           \
     X(d->adversaries = 1; d->attack.kind = (rn_attack_kind)5,                 RN_ERR_DESC)           \
     X(d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_COUNT,        RN_ERR_DESC)
+
+/* clang-format on */
 TEST bad_descs_are_refused(void) {
     const double nan_ = (double)NAN, inf_ = (double)INFINITY;
     static stage s;
-    #define BAD_X(change, status) 1 +
+#define BAD_X(change, status) 1 +
     const int many = BAD_TRAINERS(BAD_X) 0;
-    #undef BAD_X
+#undef BAD_X
     for (int k = 0; k < many; k++) {
         rn_trainer_desc *d = &s.d;
         rn_trainer *t = NULL;
@@ -570,9 +683,14 @@ TEST bad_descs_are_refused(void) {
         int i = 0;
         unsigned char block[64];
         stage_make(&s, 0);
-        #define BAD_X(change, status) if (i++ == k) { change; want = status; what = #change; }
+#define BAD_X(change, status)                                                                      \
+  if (i++ == k) {                                                                                  \
+    change;                                                                                        \
+    want = status;                                                                                 \
+    what = #change;                                                                                \
+  }
         BAD_TRAINERS(BAD_X)
-        #undef BAD_X
+#undef BAD_X
         got = note(rn_trainer_create(&t, d));
         if (got != want) FAILm(WHY("%s: %s", what, rn_status_text(got)));
         ASSERT_EQ(NULL, t);
@@ -583,14 +701,31 @@ TEST bad_descs_are_refused(void) {
     }
     PASS();
 }
-static void nan_init(void *self, const agg_rng *r, rn_real *theta) { (void)self; (void)r; theta[0] = (rn_real)NAN; }
-static size_t no_work(void *self, size_t T) { (void)self; (void)T; return 0; }
+
+static void nan_init(void *self, const agg_rng *r, rn_real *theta) {
+    (void)self;
+    (void)r;
+    theta[0] = (rn_real)NAN;
+}
+
+static size_t no_work(void *self, size_t T) {
+    (void)self;
+    (void)T;
+    return 0;
+}
+
 /* callbacks that want more the second time they are asked */
-typedef struct growing { rn_policy good; rn_env env; size_t more; } growing;
+typedef struct growing {
+    rn_policy good;
+    rn_env env;
+    size_t more;
+} growing;
+
 static size_t growing_work(void *self, size_t T) {
     growing *g = (growing *)self;
     return g->good.work_size(g->good.self, T) + (g->more += 4096);
 }
+
 static rn_env growing_env(void *self, size_t index) {
     growing *g = (growing *)self;
     rn_env e = g->env;
@@ -600,6 +735,7 @@ static rn_env growing_env(void *self, size_t index) {
     e.load = walk_load;
     return e;
 }
+
 TEST sizes_that_change_are_refused(void) {
     static stage s;
     static unsigned char block[1 << 16];
@@ -629,6 +765,7 @@ TEST sizes_that_change_are_refused(void) {
     ASSERT_EQ(NULL, t);
     PASS();
 }
+
 TEST other_arguments(void) {
     static stage s;
     rn_trainer *t = NULL;
@@ -679,7 +816,8 @@ TEST other_arguments(void) {
         ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
         ASSERT_EQ((size_t)0, rn_policy_work_size(&p, 0));
         ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
-        ASSERT_EQ(RN_ERR_SIZE, note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
+        ASSERT_EQ(RN_ERR_SIZE,
+                  note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
     }
     sd.n = (size_t)-1 / 8;
     sd.dim = 1000;
@@ -701,6 +839,7 @@ TEST other_arguments(void) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 TEST evaluation_notices_bad_tasks_and_policies(int kind, int table) {
     static stage s;
     rn_trainer *t;
@@ -718,6 +857,7 @@ TEST evaluation_notices_bad_tasks_and_policies(int kind, int table) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 /* bytes that lead to the statuses of saving */
 TEST saving_has_its_statuses(void) {
     static stage s;
@@ -747,8 +887,10 @@ TEST saving_has_its_statuses(void) {
     rn_trainer_destroy(u);
     PASS();
 }
+
 TEST every_status_was_reached(void) {
-    for (int i = 0; i < RN_STATUS_COUNT; i++) if (!reached[i]) FAILm(WHY("never: %s", rn_status_text((rn_status)i)));
+    for (int i = 0; i < RN_STATUS_COUNT; i++)
+        if (!reached[i]) FAILm(WHY("never: %s", rn_status_text((rn_status)i)));
     PASS();
 }
 
@@ -768,6 +910,7 @@ SUITE(tasks_and_policies) {
     RUN_TESTp(evaluation_notices_bad_tasks_and_policies, OBS_NAN, 1);
     RUN_TESTp(evaluation_notices_bad_tasks_and_policies, RESET_NAN, 0);
 }
+
 SUITE(rows_of_agents) {
     for (int update = RN_UPDATE_NORMALISED; update <= RN_UPDATE_ADAM_NORMALISED; update++) {
         RUN_TESTp(hostile_rows_up_to_f_are_survived, (rn_update_kind)update);
@@ -780,6 +923,7 @@ SUITE(rows_of_agents) {
     RUN_TEST(silent_majorities_stop_the_step_not_the_run);
     RUN_TEST(bad_rules_and_schedules_make_no_step);
 }
+
 SUITE(descs) {
     RUN_TEST(bad_descs_are_refused);
     RUN_TEST(sizes_that_change_are_refused);
@@ -789,6 +933,7 @@ SUITE(descs) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(tasks_and_policies);

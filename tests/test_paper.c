@@ -1,5 +1,5 @@
-/* What the figures of the paper rest on: results that survive an interruption, training runs that repeat, slopes,
-   confidence and ticks (examples/paper/paper.h, trials.h, examples/plot.h). */
+/* What the figures of the paper rest on: results that survive an interruption, training runs that
+   repeat, slopes, confidence and ticks (examples/paper/paper.h, trials.h, examples/plot.h). */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -8,12 +8,14 @@
 
 static char path[] = "build/test_paper.XXXXXX";
 
-static int file_has(const char *text) { /* the whole file is this */
-    char     *all = paper_read(path);
+/* the whole file is this */
+static int file_has(const char *text) {
+    char *all = paper_read(path);
     const int same = all && strcmp(all, text) == 0;
     free(all);
     return same;
 }
+
 static void file_write(const char *text) {
     FILE *out = fopen(path, "w");
     if (out) fputs(text, out), fclose(out);
@@ -22,8 +24,8 @@ static void file_write(const char *text) {
 /* ---- the store */
 TEST found_again(void) {
     const double v[3] = {0.1, -1e300, 3};
-    double       w[3] = {0, 0, 0};
-    paper_store  s;
+    double w[3] = {0, 0, 0};
+    paper_store s;
     remove(path);
     ASSERT_EQ(0, paper_store_open(&s, path, "settings"));
     ASSERT_FALSE(paper_store_find(&s, "a", w, 3));
@@ -40,8 +42,9 @@ TEST found_again(void) {
     ASSERT_EQ(NULL, fopen(path, "r")); /* done: nothing is left */
     PASS();
 }
+
 TEST a_line_cut_short_does_not_count(void) {
-    double      w[2];
+    double w[2];
     paper_store s;
     file_write("settings\na,1,2\nb,3,4");
     ASSERT_EQ(0, paper_store_open(&s, path, "settings"));
@@ -51,8 +54,9 @@ TEST a_line_cut_short_does_not_count(void) {
     ASSERT(file_has("settings\na,1,2\n"));
     PASS();
 }
+
 TEST other_settings_start_afresh(void) {
-    double      w[1];
+    double w[1];
     paper_store s;
     file_write("settings 1\na,1\n");
     ASSERT_EQ(0, paper_store_open(&s, path, "settings"));
@@ -64,21 +68,27 @@ TEST other_settings_start_afresh(void) {
 
 /* ---- training runs */
 enum { SHORT = 60 };
+
 static trial short_trial(const task *k, const learner *l, const attack *a) {
     trial t = trial_make(k, l, a, 3);
     t.trajectories = SHORT;
     return t;
 }
+
 static int same_trial(const trial *a, const trial *b) {
-    return a->points == b->points && memcmp(a->score, b->score, 2 * a->points * sizeof *a->score) == 0;
+    return a->points == b->points &&
+           memcmp(a->score, b->score, 2 * a->points * sizeof *a->score) == 0;
 }
+
 TEST trials_repeat_and_resume(void) {
-    const attack flip = attack_of_vector(AGG_ATTACK_SIGN_FLIP), act = attack_of_kind(RN_ATTACK_RANDOM_ACTION, "random action");
-    trial        t[4], again[4];
-    paper_store  s;
-    char         key[160];
+    const attack flip = attack_of_vector(AGG_ATTACK_SIGN_FLIP),
+                 act = attack_of_kind(RN_ATTACK_RANDOM_ACTION, "random action");
+    trial t[4], again[4];
+    paper_store s;
+    char key[160];
     for (int k = 0; k < 4; k++)
-        t[k] = again[k] = short_trial(&tasks[k == 3][k == 2], &learners[k == 1 ? PG_SM : k], k == 2 ? &act : &flip);
+        t[k] = again[k] = short_trial(&tasks[k == 3][k == 2], &learners[k == 1 ? PG_SM : k],
+                                      k == 2 ? &act : &flip);
     remove(path);
     (void)trials_run(t, 4, path, "x");
     for (int k = 0; k < 4; k++) {
@@ -88,7 +98,8 @@ TEST trials_repeat_and_resume(void) {
         for (size_t p = 0; p < t[k].points; p++) ASSERT_EQ((int)p * TRIAL_EVERY, (int)t[k].x[p]);
     }
     ASSERT_EQ(0, paper_store_open(&s, path, "x")); /* interrupted when half was done */
-    for (int k = 0; k < 2; k++) trial_key(&t[k], key), paper_store_add(&s, key, t[k].score, 2 * t[k].points);
+    for (int k = 0; k < 2; k++)
+        trial_key(&t[k], key), paper_store_add(&s, key, t[k].score, 2 * t[k].points);
     paper_store_close(&s, 0);
     (void)trials_run(again, 4, path, "x");
     for (int k = 0; k < 4; k++) {
@@ -99,11 +110,14 @@ TEST trials_repeat_and_resume(void) {
     trials_free(again, 4);
     PASS();
 }
-TEST vanilla_is_matched(void) { /* as many trajectories a round, and nothing else differs */
+
+/* as many trajectories a round, and nothing else differs */
+TEST vanilla_is_matched(void) {
     for (int k = 0; k < TASKS; k++) {
         const attack none = attack_of_kind(RN_ATTACK_NONE, "none");
-        const trial  a = trial_make(&tasks[0][k], &learners[SM], &none, 1), b = trial_make(&tasks[0][k], &learners[PG_SM], &none, 1);
-        recipe       r = b.recipe;
+        const trial a = trial_make(&tasks[0][k], &learners[SM], &none, 1),
+                    b = trial_make(&tasks[0][k], &learners[PG_SM], &none, 1);
+        recipe r = b.recipe;
         ASSERT_EQ((int)trial_per_round(&a), (int)trial_per_round(&b));
         ASSERT_EQ((int)trial_every(&a), (int)trial_every(&b));
         r.method.no_hessian = 0, r.method.batch = a.recipe.method.batch, r.eta = a.recipe.eta;
@@ -114,36 +128,41 @@ TEST vanilla_is_matched(void) { /* as many trajectories a round, and nothing els
 
 /* ---- options and numbers */
 TEST options(void) {
-    char  name[] = "program", quick[] = "--quick", authors[] = "--authors";
+    char name[] = "program", quick[] = "--quick", authors[] = "--authors";
     char *argv[] = {name, authors, quick};
     ASSERT_EQ(0u, paper_options(1, argv, "--quick --authors ", ""));
     ASSERT_EQ(2u, paper_options(2, argv, "--quick --authors ", ""));
     ASSERT_EQ(3u, paper_options(3, argv, "--quick --authors ", ""));
     PASS();
 }
+
 TEST slopes(void) {
     const double x[3] = {1, 10, 100}, y[3] = {5, 50, 500};
-    double       runs[3][3];
+    double runs[3][3];
     for (int r = 0; r < 3; r++)
         for (int i = 0; i < 3; i++) runs[r][i] = y[i] * (1 + 0.1 * r);
     ASSERT_IN_RANGE(1.0, paper_line(x, y, 3).value, 1e-14);
     ASSERT_IN_RANGE(5.0, paper_line(x, y, 3).scale, 1e-13);
-    const paper_slope s = paper_fit(x, runs[0], 3, 3, 3); /* runs that differ by a factor have the same slope */
+    const paper_slope s =
+        paper_fit(x, runs[0], 3, 3, 3); /* runs that differ by a factor have the same slope */
     ASSERT(fabs(s.value - 1) < 1e-13 && fabs(s.hi - 1) < 1e-11 && fabs(s.lo - 1) < 1e-11);
     PASS();
 }
-TEST confidence(void) { /* 1, 2, 3, 4: mean 2.5, deviation sqrt(5/3), t(3) = 3.182 */
+
+/* 1, 2, 3, 4: mean 2.5, deviation sqrt(5/3), t(3) = 3.182 */
+TEST confidence(void) {
     const double v[4] = {1, 2, 3, 4}, half = 3.182 * sqrt(5.0 / 3) / 2;
-    double       y, lo, hi;
+    double y, lo, hi;
     plot_confidence(v, 4, 1, &y, &lo, &hi);
     ASSERT_IN_RANGE(2.5, y, 1e-15);
     ASSERT_IN_RANGE(2.5 - half, lo, 1e-14);
     ASSERT_IN_RANGE(2.5 + half, hi, 1e-14);
     PASS();
 }
+
 TEST ticks(void) {
     const plot_scale up = {0, 500, 0}, down = {500, 0, 0}, log = {1, 1000, 1};
-    double           a[16], b[16];
+    double a[16], b[16];
     ASSERT_EQ(6, (int)plot_ticks(&up, 6, a));
     ASSERT_EQ(6, (int)plot_ticks(&down, 6, b));
     for (int i = 0; i < 6; i++) ASSERT(fabs(a[i] - 100 * i) < 1e-12 && fabs(a[i] - b[i]) < 1e-12);
@@ -154,6 +173,7 @@ TEST ticks(void) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     const int file = mkstemp(path);
     if (file < 0) return fprintf(stderr, "cannot write to build/\n"), 1;

@@ -1,6 +1,7 @@
-/* examples/envs/planar.h and the four tasks on it, against MuJoCo's own numbers (a few rows always, all of them where the
-   reference files lie beside the project), against the laws of mechanics written anew from the tables, and as tasks: bad
-   actions, impossible states, saving. inverted_pendulum.h has a test of its own. */
+/* examples/envs/planar.h and the four tasks on it, against MuJoCo's own numbers (a few rows always,
+   all of them where the reference files lie beside the project), against the laws of mechanics
+   written anew from the tables, and as tasks: bad actions, impossible states, saving.
+   inverted_pendulum.h has a test of its own. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "examples/envs/half_cheetah.h"
@@ -14,29 +15,34 @@
 #include "planar_rows.h"
 
 #define REFERENCE "../shared/reference/mujoco/"
+
 enum { MAX_FIELDS = 128, LINE = 8192, N = PLANAR_JOINTS, MARKS = 6, MAX_FILES = 8 };
 
 /* ---- the tasks, as the tests see them; the pendulum has no q and v, but numbers in the same order */
 typedef struct task {
-    const char         *name;
+    const char *name;
     const planar_model *model;
-    planar_engine      *physics;
-    void      (*accelerate)(int v2, const double *q, const double *v, const double *ctrl, planar_work *k);
+    planar_engine *physics;
+    void (*accelerate)(int v2, const double *q, const double *v, const double *ctrl,
+                       planar_work *k);
     rn_step_result (*move)(double *q, double *v, const double *act, double *reward);
-    double    (*reward)(const double *before, const double *q, const double *v, const double *act, const double *tip);
-    rn_env    (*env)(int v2);
+    double (*reward)(const double *before, const double *q, const double *v, const double *act,
+                     const double *tip);
+    rn_env (*env)(int v2);
     const double *rows; /* kept ones */
-    size_t     row_count;
-    int        files;
+    size_t row_count;
+    int files;
     const double (*drift)[MARKS];
 } task;
 
 #define FOUR(X) X(inverted_double_pendulum, 3) X(hopper, 6) X(walker2d, 9) X(half_cheetah, 9)
-#define JUDGE_inverted_double_pendulum \
-    (s.tip_x = tip[0], s.tip_z = tip[1], inverted_double_pendulum_judge(&s, &reward))
+#define JUDGE_inverted_double_pendulum                                                             \
+  (s.tip_x = tip[0], s.tip_z = tip[1], inverted_double_pendulum_judge(&s, &reward))
 #define JUDGE_hopper       hopper_judge(&s, before[0], act, &reward)
 #define JUDGE_walker2d     walker2d_judge(&s, before[0], act, &reward)
 #define JUDGE_half_cheetah half_cheetah_judge(&s, before[0], act, &reward)
+
+/* clang-format off */
 #define ADAPT(T, joints)                                                                                               \
     PLANAR_BEGIN                                                                                                       \
     static void T##_accelerate(int v2, const double *q, const double *v, const double *ctrl, planar_work *k) {         \
@@ -69,10 +75,14 @@ typedef struct task {
         static T state[2];                                                                                             \
         return v2 ? T##_env_v2(&state[1]) : T##_env(&state[0]);                                                        \
     }
+/* clang-format on */
 FOUR(ADAPT)
 
-/* how far MuJoCo drifts from its own files under noise of rounding size, up to the steps of `mark` */
-static const int    mark[MARKS] = {1, 10, 20, 50, 100, 200};
+/* how far MuJoCo drifts from its own files under noise of rounding size, up to the steps of `mark`
+   */
+static const int mark[MARKS] = {1, 10, 20, 50, 100, 200};
+
+/* clang-format off */
 static const double drifts[4][MAX_FILES][MARKS] = {
     {{3e-13, 1e-12, 6e-12, 8e-09, 2e-07, 4e-04}, {3e-13, 6e-12, 5e-10, 3e-04, 3e+01, 3e+01},
      {2e-13, 4e-11, 7e-11, 8e-10, 1e-05, 1e+01}, {2e-13, 1e-11, 4e-11, 5e-09, 2e-04, 4e+01},
@@ -89,45 +99,62 @@ static const double drifts[4][MAX_FILES][MARKS] = {
      {3e-13, 5e-11, 5e-11, 4e-09, 1e-02, 2e+01}, {3e-13, 6e-11, 6e-10, 4e-07, 2e-01, 2e+00},
      {8e-13, 1e-10, 4e-10, 7e-08, 6e-05, 1e+01}, {2e-13, 6e-12, 2e-11, 6e-10, 2e-07, 4e-04},
      {1e-12, 7e-10, 3e-09, 7e-09, 7e-09, 7e-09}}};
+/* clang-format on */
+
+/* clang-format off */
 #define TASK(T, files, drift) \
     {#T, &T##_model, T##_physics, T##_accelerate, T##_go, T##_pays, T##_make, T##_rows[0], sizeof T##_rows / \
      sizeof T##_rows[0], files, drift}
-static const task tasks[4] = {TASK(inverted_double_pendulum, 5, drifts[0]), TASK(hopper, 8, drifts[1]),
-                              TASK(walker2d, 8, drifts[2]), TASK(half_cheetah, 7, drifts[3])};
+/* clang-format on */
+static const task tasks[4] = {TASK(inverted_double_pendulum, 5, drifts[0]),
+                              TASK(hopper, 8, drifts[1]), TASK(walker2d, 8, drifts[2]),
+                              TASK(half_cheetah, 7, drifts[3])};
 
 /* ---- helpers */
 static double worse(double a, double b) { return a >= b ? a : b; /* NaN as b wins */ }
-static double difference(double got, double expected) { return fabs(got - expected) / fmax(1, fabs(expected)); }
-static double distance(const double *q, const double *v, const double *x, int n) { /* x: positions, speeds */
+
+static double difference(double got, double expected) {
+    return fabs(got - expected) / fmax(1, fabs(expected));
+}
+
+/* x: positions, speeds */
+static double distance(const double *q, const double *v, const double *x, int n) {
     double most = 0;
-    for (int i = 0; i < n; i++) most = worse(worse(most, difference(q[i], x[i])), difference(v[i], x[n + i]));
+    for (int i = 0; i < n; i++)
+        most = worse(worse(most, difference(q[i], x[i])), difference(v[i], x[n + i]));
     return most;
 }
+
 static double between(rng *r, double low, double high) { return low + (high - low) * rng_unit(r); }
+
 static int motors(const planar_model *m) {
     int n = 0;
     for (int i = 0; i < m->joints; i++) n += m->joint[i].gear != 0;
     return n;
 }
-/* anywhere: joints up to a little past their stops, bodies from below the ground to high above it */
+
+/* anywhere: joints up to a little past their stops, bodies from below the ground to high above it
+   */
 static void random_state(const planar_model *m, rng *r, double speed, double *q, double *v) {
     for (int i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
         const double past = 0.05 * (j->high - j->low), reach = j->kind == PLANAR_HINGE ? 3 : 0.9;
-        q[i] = j->low < j->high ? between(r, j->low - past, j->high + past) : j->start + between(r, -reach, reach);
+        q[i] = j->low < j->high ? between(r, j->low - past, j->high + past)
+                                : j->start + between(r, -reach, reach);
         v[i] = between(r, -speed, speed);
     }
 }
+
 static void random_control(const planar_model *m, rng *r, double *ctrl) {
     for (int i = 0; i < motors(m); i++) ctrl[i] = between(r, -1.2 * m->ctrl, 1.2 * m->ctrl);
 }
 
 /* ---- MuJoCo 2.2.2. x: controls, state, state after a physics step, after a control step, reward, terminated */
-static greatest_test_res check_row(const task *t, const double *ctrl, const double *start, const double *sub,
-                                   const double *ctl) {
-    const int   n = t->model->joints;
+static greatest_test_res check_row(const task *t, const double *ctrl, const double *start,
+                                   const double *sub, const double *ctl) {
+    const int n = t->model->joints;
     const double *end = ctl + 2 * n;
-    double      q[N], v[N], reward;
+    double q[N], v[N], reward;
     planar_work k;
     memcpy(q, start, sizeof q[0] * (size_t)n);
     memcpy(v, start + n, sizeof v[0] * (size_t)n);
@@ -141,10 +168,12 @@ static greatest_test_res check_row(const task *t, const double *ctrl, const doub
     ASSERT(difference(reward, end[0]) <= 1e-11);
     PASS();
 }
+
 TEST kept_rows(void) {
     for (int i = 0; i < 4; i++) {
         const task *t = &tasks[i];
-        const size_t n = (size_t)t->model->joints, m = (size_t)motors(t->model), width = m + 6 * n + 2;
+        const size_t n = (size_t)t->model->joints, m = (size_t)motors(t->model),
+                     width = m + 6 * n + 2;
         for (size_t row = 0; row < t->row_count; row++) {
             const double *x = t->rows + row * width;
             CHECK_CALL(check_row(t, x, x + m, x + m + 2 * n, x + m + 4 * n));
@@ -152,11 +181,13 @@ TEST kept_rows(void) {
     }
     PASS();
 }
-static greatest_test_res check_rows(const task *t, FILE *f) { /* also: row number, accelerations, three counts */
+
+/* also: row number, accelerations, three counts */
+static greatest_test_res check_rows(const task *t, FILE *f) {
     const int n = t->model->joints, m = motors(t->model);
-    char      line[LINE];
-    double    x[MAX_FIELDS];
-    int       count = 0;
+    char line[LINE];
+    double x[MAX_FIELDS];
+    int count = 0;
     while (fgets(line, LINE, f)) {
         const double *ctrl = x + 1, *start = ctrl + m, *a = start + 2 * n, *counts = a + 5 * n + 2;
         planar_work k;
@@ -164,7 +195,8 @@ static greatest_test_res check_rows(const task *t, FILE *f) { /* also: row numbe
         CHECK_CALL(check_row(t, ctrl, start, a + n, a + 3 * n));
         planar_guess(&k);
         t->accelerate(0, start, start + n, ctrl, &k);
-        for (int i = 0; i < n; i++) ASSERT(difference(k.motion.a[i], a[i]) <= 1e-10); /* M is near singular in Walker2d */
+        for (int i = 0; i < n; i++)
+            ASSERT(difference(k.motion.a[i], a[i]) <= 1e-10); /* M is near singular in Walker2d */
         ASSERT_EQ((int)counts[0], k.contacts);
         ASSERT_EQ((int)counts[1], k.touches);
         ASSERT_EQ((int)counts[2], k.stops);
@@ -173,9 +205,10 @@ static greatest_test_res check_rows(const task *t, FILE *f) { /* also: row numbe
     ASSERT_EQ(300, count);
     PASS();
 }
+
 TEST all_rows(void) {
     for (int i = 0; i < 4; i++) {
-        char  name[128];
+        char name[128];
         FILE *f;
         greatest_test_res res;
         snprintf(name, sizeof name, REFERENCE "%s_onestep.csv", tasks[i].name);
@@ -187,12 +220,15 @@ TEST all_rows(void) {
     }
     PASS();
 }
-/* columns: step, controls, state, reward, terminated, three counts; the double pendulum: tip, forces */
+
+/* columns: step, controls, state, reward, terminated, three counts; the double pendulum: tip,
+   forces */
 static greatest_test_res check_trajectory(const task *t, FILE *f, const double *allowed) {
-    const int n = t->model->joints, m = motors(t->model), poles = t->model == &inverted_double_pendulum_model;
-    char   line[LINE];
+    const int n = t->model->joints, m = motors(t->model),
+              poles = t->model == &inverted_double_pendulum_model;
+    char line[LINE];
     double x[MAX_FIELDS], q[N], v[N], freeq[N], freev[N], off = 0, reward;
-    int    step = 0, at = 0;
+    int step = 0, at = 0;
     while (fgets(line, LINE, f)) {
         const double *ctrl = x + 1, *state = ctrl + m, *end = state + 2 * n, *tip = end + 5;
         if (numbers(line, x, MAX_FIELDS) != 1 + m + 2 * n + 5 + 5 * poles) continue;
@@ -200,11 +236,13 @@ static greatest_test_res check_trajectory(const task *t, FILE *f, const double *
             memcpy(freeq, state, sizeof q[0] * (size_t)n);
             memcpy(freev, state + n, sizeof v[0] * (size_t)n);
         } else {
-            ASSERT(t->reward(q, state, state + n, ctrl, tip) == end[0]); /* to the last bit, of the file's own states */
+            ASSERT(t->reward(q, state, state + n, ctrl, tip) ==
+                   end[0]); /* to the last bit, of the file's own states */
             if (poles) {
                 inverted_double_pendulum s = inverted_double_pendulum_of(q, v);
                 (void)inverted_double_pendulum_move(&s, ctrl, &reward);
-                ASSERT(difference(s.tip_x, tip[0]) <= 1e-11 && difference(s.tip_z, tip[1]) <= 1e-11);
+                ASSERT(difference(s.tip_x, tip[0]) <= 1e-11 &&
+                       difference(s.tip_z, tip[1]) <= 1e-11);
                 for (int i = 0; i < 3; i++) ASSERT(difference(s.force[i], tip[2 + i]) <= 1e-11);
             }
             ASSERT_EQ((int)end[1], t->move(q, v, ctrl, &reward) == RN_TERMINATED);
@@ -222,10 +260,11 @@ static greatest_test_res check_trajectory(const task *t, FILE *f, const double *
     ASSERT_EQ(201, step);
     PASS();
 }
+
 TEST trajectories(void) {
     for (int i = 0; i < 4; i++)
         for (int file = 0; file < tasks[i].files; file++) {
-            char  name[128];
+            char name[128];
             FILE *f;
             greatest_test_res res;
             snprintf(name, sizeof name, REFERENCE "%s_%d.csv", tasks[i].name, file);
@@ -237,6 +276,7 @@ TEST trajectories(void) {
         }
     PASS();
 }
+
 SUITE(mujoco) {
     RUN_TEST(kept_rows);
     RUN_TEST(all_rows);
@@ -244,20 +284,38 @@ SUITE(mujoco) {
 }
 
 /* ---- mechanics, written from the tables anew: positions and their derivatives along v by dual numbers */
-typedef struct dual { double x, d; } dual;
-static dual dual_of(double x, double d) { dual r; r.x = x; r.d = d; return r; }
+typedef struct dual {
+    double x, d;
+} dual;
+
+static dual dual_of(double x, double d) {
+    dual r;
+    r.x = x;
+    r.d = d;
+    return r;
+}
+
 static dual plus(dual a, dual b) { return dual_of(a.x + b.x, a.d + b.d); }
+
 static dual times(dual a, dual b) { return dual_of(a.x * b.x, a.d * b.x + a.x * b.d); }
+
 static dual scaled(double s, dual a) { return dual_of(s * a.x, s * a.d); }
+
 static dual sine(dual a) { return dual_of(sin(a.x), a.d * cos(a.x)); }
+
 static dual cosine(dual a) { return dual_of(cos(a.x), -a.d * sin(a.x)); }
 
-typedef struct pose { dual angle, x, z; } pose;
-static pose moved(pose p, dual x, dual z) { /* the frame's point (x, z) */
+typedef struct pose {
+    dual angle, x, z;
+} pose;
+
+/* the frame's point (x, z) */
+static pose moved(pose p, dual x, dual z) {
     p.x = plus(p.x, plus(times(x, cosine(p.angle)), times(z, sine(p.angle))));
     p.z = plus(p.z, plus(times(z, cosine(p.angle)), scaled(-1, times(x, sine(p.angle)))));
     return p;
 }
+
 static void poses(const planar_model *m, const double *q, const double *v, pose *out) {
     for (int i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
@@ -265,14 +323,20 @@ static void poses(const planar_model *m, const double *q, const double *v, pose 
         pose p;
         memset(&p, 0, sizeof p);
         if (j->parent >= 0) p = out[j->parent];
-        p = moved(p, j->kind == PLANAR_SLIDE_X ? plus(x, way) : x, j->kind == PLANAR_SLIDE_Z ? plus(z, way) : z);
+        p = moved(p, j->kind == PLANAR_SLIDE_X ? plus(x, way) : x,
+                  j->kind == PLANAR_SLIDE_Z ? plus(z, way) : z);
         if (j->kind == PLANAR_HINGE) p.angle = plus(p.angle, way);
         if (j->kind == PLANAR_HINGE_BACK) p.angle = plus(p.angle, scaled(-1, way));
         out[i] = p;
     }
 }
-/* energy (kinetic, of weight, of springs) and momentum (along x, along z, about the world's origin) */
-typedef struct sums { double kinetic, potential, px, pz, turn, mass, fall; } sums; /* fall: moment of gravity */
+
+/* energy (kinetic, of weight, of springs) and momentum (along x, along z, about the world's origin)
+   */
+typedef struct sums {
+    double kinetic, potential, px, pz, turn, mass, fall;
+} sums; /* fall: moment of gravity */
+
 static sums add_up(const planar_model *m, int v2, const double *q, const double *v) {
     pose p[N];
     sums s = {0, 0, 0, 0, 0, 0, 0};
@@ -280,9 +344,11 @@ static sums add_up(const planar_model *m, int v2, const double *q, const double 
     for (int i = 0; i < m->joints; i++) {
         const planar_mass *b = &m->mass[v2][i];
         const pose c = moved(p[i], dual_of(b->x, 0), dual_of(b->z, 0));
-        s.kinetic += 0.5 * (b->mass * (c.x.d * c.x.d + c.z.d * c.z.d) + b->inertia * c.angle.d * c.angle.d +
-                            m->joint[i].armature * v[i] * v[i]);
-        s.potential += 0.5 * m->joint[i].stiffness * q[i] * q[i] - b->mass * (m->gravity_x * c.x.x + m->gravity_z * c.z.x);
+        s.kinetic +=
+            0.5 * (b->mass * (c.x.d * c.x.d + c.z.d * c.z.d) + b->inertia * c.angle.d * c.angle.d +
+                   m->joint[i].armature * v[i] * v[i]);
+        s.potential += 0.5 * m->joint[i].stiffness * q[i] * q[i] -
+                       b->mass * (m->gravity_x * c.x.x + m->gravity_z * c.z.x);
         s.px += b->mass * c.x.d;
         s.pz += b->mass * c.z.d;
         s.turn += b->mass * (c.z.x * c.x.d - c.x.x * c.z.d) + b->inertia * c.angle.d;
@@ -291,22 +357,29 @@ static sums add_up(const planar_model *m, int v2, const double *q, const double 
     }
     return s;
 }
+
 PLANAR_BEGIN
-static void contraption_accelerate(int v2, const double *q, const double *v, const double *ctrl, planar_work *k) {
+static void contraption_accelerate(int v2, const double *q, const double *v, const double *ctrl,
+                                   planar_work *k) {
     planar_accelerate(&contraption_model, contraption_model.mass[v2], q, v, ctrl, k);
 }
-static void constraint(const planar_model *m, const planar_work *k, double *torque) { planar_constraint(m, k, torque); }
+
+static void constraint(const planar_model *m, const planar_work *k, double *torque) {
+    planar_constraint(m, k, torque);
+}
+
 PLANAR_END
 
-/* the rate of what `add_up` sums, by steps forward and back along the motion; two sizes of them cancel the error of the
-   second order */
-static sums rates(const planar_model *m, int v2, const double *q, const double *v, const double *a) {
+/* the rate of what `add_up` sums, by steps forward and back along the motion; two sizes of them
+   cancel the error of the second order */
+static sums rates(const planar_model *m, int v2, const double *q, const double *v,
+                  const double *a) {
     static const double step[4] = {4e-5, -4e-5, 2e-5, -2e-5}, share[4] = {-1, 1, 8, -8};
     sums r = {0, 0, 0, 0, 0, 0, 0};
     for (int k = 0; k < 4; k++) {
         const double h = step[k], by = share[k] / (3 * 8e-5);
         double nq[N], nv[N];
-        sums   s;
+        sums s;
         for (int i = 0; i < m->joints; i++) {
             nq[i] = q[i] + h * v[i] + h * h / 2 * a[i];
             nv[i] = v[i] + h * a[i];
@@ -320,9 +393,13 @@ static sums rates(const planar_model *m, int v2, const double *q, const double *
     }
     return r;
 }
-/* dE/dt = what motors and rows put in less what damping takes; and for bodies that fly: force = change of momentum */
-static greatest_test_res check_laws(const planar_model *m, void (*accelerate)(int, const double *, const double *,
-                                    const double *, planar_work *), int v2, rng *r) {
+
+/* dE/dt = what motors and rows put in less what damping takes; and for bodies that fly: force =
+   change of momentum */
+static greatest_test_res check_laws(const planar_model *m,
+                                    void (*accelerate)(int, const double *, const double *,
+                                                       const double *, planar_work *),
+                                    int v2, rng *r) {
     int touched = 0;
     for (int run = 0; run < 400; run++) {
         double q[N], v[N], ctrl[N], push[N], power = 0, size = 1;
@@ -336,7 +413,8 @@ static greatest_test_res check_laws(const planar_model *m, void (*accelerate)(in
         constraint(m, &k, push);
         for (int i = 0; i < m->joints; i++) {
             double f = push[i] - m->joint[i].damping * v[i];
-            if (m->joint[i].gear != 0) f += m->joint[i].gear * fmin(fmax(ctrl[motor++], -m->ctrl), m->ctrl);
+            if (m->joint[i].gear != 0)
+                f += m->joint[i].gear * fmin(fmax(ctrl[motor++], -m->ctrl), m->ctrl);
             power += f * v[i];
             size += fabs(f * v[i]) + fabs(push[i]) + fabs(k.motion.a[i] * v[i]);
         }
@@ -348,21 +426,26 @@ static greatest_test_res check_laws(const planar_model *m, void (*accelerate)(in
             poses(m, q, v, p);
             ASSERT_IN_RANGE(push[0], rate.px, 1e-7 * size);
             ASSERT_IN_RANGE(push[1] + now.mass * m->gravity_z, rate.pz, 1e-7 * size);
-            ASSERT_IN_RANGE(push[2] + p[2].z.x * push[0] - p[2].x.x * push[1] + now.fall, rate.turn, 1e-7 * size);
+            ASSERT_IN_RANGE(push[2] + p[2].z.x * push[0] - p[2].x.x * push[1] + now.fall, rate.turn,
+                            1e-7 * size);
         }
         touched += k.contacts + k.touches + k.stops > 0;
     }
     ASSERT(touched > 20);
     PASS();
 }
+
 TEST energy_and_momentum(void) {
     rng r = rng_make(1);
     for (int i = 0; i < 4; i++)
-        for (int v2 = 0; v2 < 2; v2++) CHECK_CALL(check_laws(tasks[i].model, tasks[i].accelerate, v2, &r));
+        for (int v2 = 0; v2 < 2; v2++)
+            CHECK_CALL(check_laws(tasks[i].model, tasks[i].accelerate, v2, &r));
     CHECK_CALL(check_laws(&contraption_model, contraption_accelerate, 0, &r));
     PASS();
 }
-/* a flight: no ground, no stops, no control. What is lost is what damping took; Simpson's rule over pairs of steps. */
+
+/* a flight: no ground, no stops, no control. What is lost is what damping took; Simpson's rule over
+   pairs of steps. */
 TEST energy_over_a_flight(void) {
     static const double start[6] = {0, 3, 0.1, -0.5, -0.7, 0.1};
     const planar_model *m = &hopper_model;
@@ -383,7 +466,9 @@ TEST energy_over_a_flight(void) {
     ASSERT_IN_RANGE(before, add_up(m, 0, q, v).kinetic + add_up(m, 0, q, v).potential + lost, 1e-8);
     PASS();
 }
-/* the two legs of a walker that flies are alike: to the last bit, whatever they do together, stops included */
+
+/* the two legs of a walker that flies are alike: to the last bit, whatever they do together, stops
+   included */
 TEST symmetric_flight(void) {
     rng r = rng_make(2);
     int stops = 0;
@@ -408,7 +493,9 @@ TEST symmetric_flight(void) {
     ASSERT(stops > 100);
     PASS();
 }
-/* a level plank falls flat and stays flat where it fell; tilted to the left it does what it does to the right */
+
+/* a level plank falls flat and stays flat where it fell; tilted to the left it does what it does to
+   the right */
 TEST symmetric_falls(void) {
     rng r = rng_make(3);
     double ctrl = 0;
@@ -432,20 +519,27 @@ TEST symmetric_falls(void) {
     }
     PASS();
 }
-/* at rest: the depth at which K d depth / R of the rows holds half the plank, found here by halving; it stays there */
+
+/* at rest: the depth at which K d depth / R of the rows holds half the plank, found here by
+   halving; it stays there */
 TEST resting_contact(void) {
     const planar_soft *s = &plank_model.contact;
-    const double mu2 = 0.7 * 0.7, K = 1 / (s->high * s->high * s->time * s->time), weight = 0.33333333333333331;
+    const double mu2 = 0.7 * 0.7, K = 1 / (s->high * s->high * s->time * s->time),
+                 weight = 0.33333333333333331;
     double q[3] = {0.25, -0.94, 0}, v[3] = {0, 0, 0}, ctrl = 0, low = 0, high = 0.01, settled;
     planar_work k;
     planar_guess(&k);
     for (int t = 0; t < 2000; t++) plank_physics(0, q, v, &ctrl, &k);
     settled = q[1];
     for (int i = 0; i < 60; i++) {
-        const double depth = 0.5 * (low + high), x = depth / s->width, y = x <= 0.5 ? 2 * x * x : 1 - 2 * (1 - x) * (1 - x);
-        const double d = s->low + (s->high - s->low) * y, R = 2 * mu2 * (1 + mu2) * weight * (1 - d) / d;
-        if (4 * K * d * depth / R < 0.5 * 2 * 9.81) low = depth;
-        else high = depth;
+        const double depth = 0.5 * (low + high), x = depth / s->width,
+                     y = x <= 0.5 ? 2 * x * x : 1 - 2 * (1 - x) * (1 - x);
+        const double d = s->low + (s->high - s->low) * y,
+                     R = 2 * mu2 * (1 + mu2) * weight * (1 - d) / d;
+        if (4 * K * d * depth / R < 0.5 * 2 * 9.81)
+            low = depth;
+        else
+            high = depth;
     }
     ASSERT_IN_RANGE(s->margin - low, 1 + settled - 0.05, 1e-12);
     for (int t = 0; t < 20000; t++) {
@@ -457,6 +551,7 @@ TEST resting_contact(void) {
     }
     PASS();
 }
+
 /* legged bodies left alone come to rest and stay there */
 TEST they_come_to_rest(void) {
     static const int which[2] = {1, 3}; /* hopper, half cheetah */
@@ -477,10 +572,11 @@ TEST they_come_to_rest(void) {
     }
     PASS();
 }
-/* the answer is the least of the convex function: no row pulls, and no other motion nearby costs less. The cost is
-   written here from M (kinetic energy) and the rows themselves. */
-static double cost(const planar_model *m, const planar_work *k, const double *mass, const double *force, const double *a,
-                   const planar_twist *t) {
+
+/* the answer is the least of the convex function: no row pulls, and no other motion nearby costs
+   less. The cost is written here from M (kinetic energy) and the rows themselves. */
+static double cost(const planar_model *m, const planar_work *k, const double *mass,
+                   const double *force, const double *a, const planar_twist *t) {
     double sum = 0;
     for (int i = 0; i < m->joints; i++) {
         for (int j = 0; j < m->joints; j++) sum += 0.5 * a[i] * mass[i * N + j] * a[j];
@@ -490,9 +586,11 @@ static double cost(const planar_model *m, const planar_work *k, const double *ma
     }
     for (int i = 0; i < k->contacts; i++) {
         const planar_contact *c = &k->contact[i];
-        const planar_twist   *b = &t[c->joint];
-        const double n = b->z - b->w * c->rx - c->aim_n, side = c->mu * (b->x + b->w * c->rz - c->aim_t);
-        sum += 0.5 * c->push * (pow(fmin(0, n + side), 2) + pow(fmin(0, n - side), 2) + 2 * pow(fmin(0, n), 2));
+        const planar_twist *b = &t[c->joint];
+        const double n = b->z - b->w * c->rx - c->aim_n,
+                     side = c->mu * (b->x + b->w * c->rz - c->aim_t);
+        sum += 0.5 * c->push *
+               (pow(fmin(0, n + side), 2) + pow(fmin(0, n - side), 2) + 2 * pow(fmin(0, n), 2));
     }
     for (int i = 0; i < k->touches; i++) {
         const planar_touch *c = &k->touch[i];
@@ -503,7 +601,9 @@ static double cost(const planar_model *m, const planar_work *k, const double *ma
     }
     return sum;
 }
-static void mass_matrix(const planar_model *m, int v2, const double *q, double *M) { /* by kinetic energies */
+
+/* by kinetic energies */
+static void mass_matrix(const planar_model *m, int v2, const double *q, double *M) {
     for (int i = 0; i < m->joints; i++)
         for (int j = 0; j < m->joints; j++) {
             double v[3][N];
@@ -513,12 +613,15 @@ static void mass_matrix(const planar_model *m, int v2, const double *q, double *
                            add_up(m, v2, q, v[2]).kinetic;
         }
 }
-static greatest_test_res check_least(const planar_model *m, void (*accelerate)(int, const double *, const double *,
-                                     const double *, planar_work *), rng *r, int *searched) {
+
+static greatest_test_res check_least(const planar_model *m,
+                                     void (*accelerate)(int, const double *, const double *,
+                                                        const double *, planar_work *),
+                                     rng *r, int *searched) {
     for (int run = 0; run < 300; run++) {
         double q[N], v[N], ctrl[N], M[N * N], force[N], push[N], a[N], least;
         planar_twist t[N];
-        planar_work  k;
+        planar_work k;
         random_state(m, r, 8, q, v);
         random_control(m, r, ctrl);
         planar_guess(&k);
@@ -531,7 +634,8 @@ static greatest_test_res check_least(const planar_model *m, void (*accelerate)(i
             for (int j = 0; j < m->joints; j++) force[i] += M[i * N + j] * k.motion.a[j];
         }
         least = cost(m, &k, M, force, k.motion.a, k.motion.t);
-        for (int trial = 0; trial < 10; trial++) { /* bodies move as joints make them: twists by the poses' rates */
+        for (int trial = 0; trial < 10;
+             trial++) { /* bodies move as joints make them: twists by the poses' rates */
             pose p[N];
             double by[N];
             for (int i = 0; i < m->joints; i++) {
@@ -549,33 +653,45 @@ static greatest_test_res check_least(const planar_model *m, void (*accelerate)(i
     }
     PASS();
 }
+
 TEST least_cost(void) {
     rng r = rng_make(4);
     int searched = 0;
-    for (int i = 0; i < 4; i++) CHECK_CALL(check_least(tasks[i].model, tasks[i].accelerate, &r, &searched));
+    for (int i = 0; i < 4; i++)
+        CHECK_CALL(check_least(tasks[i].model, tasks[i].accelerate, &r, &searched));
     CHECK_CALL(check_least(&contraption_model, contraption_accelerate, &r, &searched));
     ASSERT(searched > 20); /* the line search is used, if rarely */
     PASS();
 }
-/* capsules touch if their segments are near, but not if these cross: then no way out is the nearest */
+
+/* capsules touch if their segments are near, but not if these cross: then no way out is the nearest
+   */
 static double left_of(const planar_segment *s, double x, double z) {
     return (s->bx - s->ax) * (z - s->az) - (s->bz - s->az) * (x - s->ax);
 }
+
 static int crosses(const planar_segment *a, const planar_segment *b) {
     return left_of(a, b->ax, b->az) * left_of(a, b->bx, b->bz) < 0 &&
            left_of(b, a->ax, a->az) * left_of(b, a->bx, a->bz) < 0;
 }
+
 static double distance_to(const planar_segment *s, double x, double z) {
     const double ux = s->bx - s->ax, uz = s->bz - s->az;
-    const double along = ((x - s->ax) * ux + (z - s->az) * uz) / (ux * ux + uz * uz), t = fmin(fmax(along, 0), 1);
+    const double along = ((x - s->ax) * ux + (z - s->az) * uz) / (ux * ux + uz * uz),
+                 t = fmin(fmax(along, 0), 1);
     return hypot(x - s->ax - t * ux, z - s->az - t * uz);
 }
-static double distance_between(const planar_segment *a, const planar_segment *b) { /* an end is nearest */
+
+/* an end is nearest */
+static double distance_between(const planar_segment *a, const planar_segment *b) {
     return fmin(fmin(distance_to(a, b->ax, b->az), distance_to(a, b->bx, b->bz)),
                 fmin(distance_to(b, a->ax, a->az), distance_to(b, a->bx, a->bz)));
 }
-static greatest_test_res check_pairs(const planar_model *m, void (*accelerate)(int, const double *, const double *,
-                                     const double *, planar_work *), rng *r) {
+
+static greatest_test_res check_pairs(const planar_model *m,
+                                     void (*accelerate)(int, const double *, const double *,
+                                                        const double *, planar_work *),
+                                     rng *r) {
     int touched = 0, crossed = 0;
     for (int run = 0; run < 5000; run++) {
         double q[N], v[N], ctrl[N];
@@ -590,7 +706,8 @@ static greatest_test_res check_pairs(const planar_model *m, void (*accelerate)(i
         for (int i = 0; i < m->pairs; i++) {
             const planar_segment *a = &s[m->pair[i][0]], *b = &s[m->pair[i][1]];
             crossed += crosses(a, b);
-            touches += !crosses(a, b) && distance_between(a, b) < a->radius + b->radius + m->contact.margin;
+            touches += !crosses(a, b) &&
+                       distance_between(a, b) < a->radius + b->radius + m->contact.margin;
         }
         ASSERT_EQ(touches, k.touches);
         touched += touches;
@@ -598,12 +715,14 @@ static greatest_test_res check_pairs(const planar_model *m, void (*accelerate)(i
     ASSERT(touched > 20 && crossed > 20);
     PASS();
 }
+
 TEST touching_pairs(void) {
     rng r = rng_make(5);
     CHECK_CALL(check_pairs(&hopper_model, tasks[1].accelerate, &r));
     CHECK_CALL(check_pairs(&contraption_model, contraption_accelerate, &r));
     PASS();
 }
+
 SUITE(mechanics) {
     RUN_TEST(energy_and_momentum);
     RUN_TEST(energy_over_a_flight);
@@ -616,15 +735,25 @@ SUITE(mechanics) {
 }
 
 /* ---- the tables: masses from the capsules, weights from the mass matrix */
-static const planar_model *const models[] = {&inverted_pendulum_model, &inverted_double_pendulum_model, &hopper_model,
-                                             &walker2d_model, &half_cheetah_model, &contraption_model, &plank_model};
+static const planar_model *const models[] = {&inverted_pendulum_model,
+                                             &inverted_double_pendulum_model,
+                                             &hopper_model,
+                                             &walker2d_model,
+                                             &half_cheetah_model,
+                                             &contraption_model,
+                                             &plank_model};
+
 enum { MODELS = sizeof models / sizeof models[0] };
 
-/* 1000 kg/m^3. True capsules: a cylinder and two half balls. MuJoCo to 2.1.0: a cylinder longer by one radius. */
+/* 1000 kg/m^3. True capsules: a cylinder and two half balls. MuJoCo to 2.1.0: a cylinder longer by
+   one radius. */
 static planar_mass mass_of(const planar_capsule *c, int v2) {
-    const double pi = 3.14159265358979323846, r = c->radius, length = hypot(c->ax - c->bx, c->az - c->bz);
-    const double tube = 1000 * pi * r * r * (v2 ? length + r : length), ball = v2 ? 0 : 1000 * 4 * pi * r * r * r / 3;
-    const double tall = v2 ? length + r : length, off = 0.5 * length + 3 * r / 8; /* centre of a half ball */
+    const double pi = 3.14159265358979323846, r = c->radius,
+                 length = hypot(c->ax - c->bx, c->az - c->bz);
+    const double tube = 1000 * pi * r * r * (v2 ? length + r : length),
+                 ball = v2 ? 0 : 1000 * 4 * pi * r * r * r / 3;
+    const double tall = v2 ? length + r : length,
+                 off = 0.5 * length + 3 * r / 8; /* centre of a half ball */
     planar_mass m = {0, 0, 0, 0, 0, 0};
     m.mass = tube + ball;
     m.x = 0.5 * (c->ax + c->bx);
@@ -632,6 +761,7 @@ static planar_mass mass_of(const planar_capsule *c, int v2) {
     m.inertia = tube * (3 * r * r + tall * tall) / 12 + ball * (83.0 / 320 * r * r + off * off);
     return m;
 }
+
 static planar_mass together(planar_mass a, planar_mass b) {
     planar_mass m = {0, 0, 0, 0, 0, 0};
     m.mass = a.mass + b.mass;
@@ -642,6 +772,7 @@ static planar_mass together(planar_mass a, planar_mass b) {
                 b.mass * (pow(b.x - m.x, 2) + pow(b.z - m.z, 2));
     return m;
 }
+
 TEST masses_of_capsules(void) {
     for (int i = 0; i < 5; i++)
         for (int v2 = 0; v2 < 2; v2++) {
@@ -655,7 +786,8 @@ TEST masses_of_capsules(void) {
                 total += mass_of(&m->capsule[c], v2).mass;
             }
             for (int j = 0; j < m->joints; j++) {
-                const double scale = m == &half_cheetah_model ? 14 / total : 1; /* its masses are scaled to 14 kg */
+                const double scale =
+                    m == &half_cheetah_model ? 14 / total : 1; /* its masses are scaled to 14 kg */
                 const planar_mass *listed = &m->mass[v2][j];
                 ASSERT_IN_RANGE(scale * body[j].mass, listed->mass, 1e-13);
                 ASSERT_IN_RANGE(body[j].x, listed->x, 1e-14);
@@ -666,13 +798,23 @@ TEST masses_of_capsules(void) {
         }
     PASS();
 }
-static void solve(double *A, double *b, int n) { /* Gauss with pivots; b becomes A^-1 b */
+
+/* Gauss with pivots; b becomes A^-1 b */
+static void solve(double *A, double *b, int n) {
     for (int i = 0; i < n; i++) {
         int p = i;
         for (int j = i + 1; j < n; j++)
             if (fabs(A[j * N + i]) > fabs(A[p * N + i])) p = j;
-        for (int l = 0; l < n; l++) { const double t = A[i * N + l]; A[i * N + l] = A[p * N + l]; A[p * N + l] = t; }
-        { const double t = b[i]; b[i] = b[p]; b[p] = t; }
+        for (int l = 0; l < n; l++) {
+            const double t = A[i * N + l];
+            A[i * N + l] = A[p * N + l];
+            A[p * N + l] = t;
+        }
+        {
+            const double t = b[i];
+            b[i] = b[p];
+            b[p] = t;
+        }
         for (int j = i + 1; j < n; j++) {
             const double f = A[j * N + i] / A[i * N + i];
             for (int l = i; l < n; l++) A[j * N + l] -= f * A[i * N + l];
@@ -684,7 +826,9 @@ static void solve(double *A, double *b, int n) { /* Gauss with pivots; b becomes
         b[i] /= A[i * N + i];
     }
 }
-/* e^T M^-1 e for a joint; the mean over x, y, z of J M^-1 J^T at the centre of mass for a body, y counting 0 */
+
+/* e^T M^-1 e for a joint; the mean over x, y, z of J M^-1 J^T at the centre of mass for a body, y
+   counting 0 */
 TEST weights_at_the_start(void) {
     for (int i = 0; i < MODELS; i++)
         for (int v2 = 0; v2 < 2; v2++) {
@@ -695,7 +839,7 @@ TEST weights_at_the_start(void) {
                 double weight[3] = {0, 0, 0};
                 for (int l = 0; l < m->joints; l++) {
                     double v[N] = {0};
-                    pose   p[N], c;
+                    pose p[N], c;
                     v[l] = 1;
                     poses(m, q, v, p);
                     c = moved(p[j], dual_of(m->mass[v2][j].x, 0), dual_of(m->mass[v2][j].z, 0));
@@ -717,21 +861,31 @@ TEST weights_at_the_start(void) {
         }
     PASS();
 }
+
 /* at the start, as MuJoCo places them; and anywhere, as the poses do */
 TEST segments(void) {
-    static const double foot[5] = {0.26, 0.1, -0.13, 0.1, 0.06}, head[5] = {0.48535065944617423, 0.70327601791399974,
-        0.71464934055382567, 0.89672398208600013, 0.046};
+    static const double foot[5] = {0.26, 0.1, -0.13, 0.1, 0.06},
+                        head[5] = {0.48535065944617423, 0.70327601791399974, 0.71464934055382567,
+                                   0.89672398208600013, 0.046};
     const planar_model *m = &half_cheetah_model;
     planar_segment s[PLANAR_CAPSULES];
     double q[N] = {0, 1.25, 0, 0, 0, 0}, v[N] = {0}, got[5];
     rng r = rng_make(5);
     pose p[N];
     planar_segments(&hopper_model, q, s);
-    got[0] = s[3].ax; got[1] = s[3].az; got[2] = s[3].bx; got[3] = s[3].bz; got[4] = s[3].radius;
+    got[0] = s[3].ax;
+    got[1] = s[3].az;
+    got[2] = s[3].bx;
+    got[3] = s[3].bz;
+    got[4] = s[3].radius;
     for (int i = 0; i < 5; i++) ASSERT_IN_RANGE(foot[i], got[i], 1e-15);
     memset(q, 0, sizeof q);
     planar_segments(m, q, s);
-    got[0] = s[1].ax; got[1] = s[1].az; got[2] = s[1].bx; got[3] = s[1].bz; got[4] = s[1].radius;
+    got[0] = s[1].ax;
+    got[1] = s[1].az;
+    got[2] = s[1].bx;
+    got[3] = s[1].bz;
+    got[4] = s[1].radius;
     for (int i = 0; i < 5; i++) ASSERT_IN_RANGE(head[i], got[i], 1e-15);
     random_state(m, &r, 1, q, v);
     planar_segments(m, q, s);
@@ -747,20 +901,22 @@ TEST segments(void) {
     }
     PASS();
 }
+
 static int count(const char *text, const char *word) {
     int n = 0;
     for (; (text = strstr(text, word)) != NULL; text++) n++;
     return n;
 }
+
 /* what `make mujoco` loads: all parts are there, elements are closed, numbers keep all digits */
 TEST printed_models(void) {
     for (int i = 0; i < MODELS; i++) {
         static char text[20000];
         const planar_model *m = models[i];
-        FILE  *f = tmpfile();
+        FILE *f = tmpfile();
         size_t size;
-        int    bodies = 0, ground = 0;
-        char   number[64];
+        int bodies = 0, ground = 0;
+        char number[64];
         ASSERT(f);
         planar_print(f, m, 1);
         rewind(f);
@@ -782,6 +938,7 @@ TEST printed_models(void) {
     }
     PASS();
 }
+
 SUITE(tables) {
     RUN_TEST(masses_of_capsules);
     RUN_TEST(weights_at_the_start);
@@ -791,17 +948,19 @@ SUITE(tables) {
 
 /* ---- the tasks */
 enum { MAX_OBS = 17 };
+
 /* observations, and the size of the noise, by the rules of Gym */
 TEST fresh_starts(void) {
-    static const double noise[4][2] = {{0.1, 0.1}, {0.005, 0.005}, {0.005, 0.005}, {0.1, 0.1}}; /* [1]: normal if 0.1 */
+    static const double noise[4][2] = {
+        {0.1, 0.1}, {0.005, 0.005}, {0.005, 0.005}, {0.1, 0.1}}; /* [1]: normal if 0.1 */
     static const size_t width[4] = {11, 11, 17, 17};
     for (int i = 0; i < 4; i++) {
         const planar_model *m = tasks[i].model;
         const rn_env env = tasks[i].env(0);
         unsigned char bytes[16 * N];
-        double  q[N], v[N], most = 0, square = 0;
+        double q[N], v[N], most = 0, square = 0;
         rn_real obs[MAX_OBS];
-        rng     r = rng_make(6);
+        rng r = rng_make(6);
         const agg_rng draw = rng_for_library(&r);
         ASSERT_EQ(width[i], env.obs_dim);
         ASSERT_EQ((size_t)motors(m), env.act_dim);
@@ -818,8 +977,10 @@ TEST fresh_starts(void) {
             }
             if (i == 0) {
                 ASSERT(obs[0] == (rn_real)q[0] && fabs((double)obs[1] - sin(q[1])) <= EPS);
-                ASSERT(fabs((double)obs[2] - sin(q[2])) <= EPS && fabs((double)obs[3] - cos(q[1])) <= EPS);
-                ASSERT(fabs((double)obs[4] - cos(q[2])) <= EPS && obs[5] == (rn_real)v[0] && obs[7] == (rn_real)v[2]);
+                ASSERT(fabs((double)obs[2] - sin(q[2])) <= EPS &&
+                       fabs((double)obs[3] - cos(q[1])) <= EPS);
+                ASSERT(fabs((double)obs[4] - cos(q[2])) <= EPS && obs[5] == (rn_real)v[0] &&
+                       obs[7] == (rn_real)v[2]);
                 ASSERT(obs[8] == 0 && obs[9] == 0 && obs[10] == 0);
             } else {
                 for (int j = 1; j < m->joints; j++) ASSERT(obs[j - 1] == (rn_real)q[j]);
@@ -827,10 +988,12 @@ TEST fresh_starts(void) {
             }
         }
         ASSERT(most > 0.99 * noise[i][0]);
-        ASSERT_IN_RANGE(noise[i][1] * noise[i][1] * (noise[i][1] < 0.1 ? 1.0 / 3 : 1), square, 0.05 * square);
+        ASSERT_IN_RANGE(noise[i][1] * noise[i][1] * (noise[i][1] < 0.1 ? 1.0 / 3 : 1), square,
+                        0.05 * square);
     }
     PASS();
 }
+
 /* speeds are clipped where Gym clips them, the forces of the rail's end are seen */
 TEST clipped_observations(void) {
     inverted_double_pendulum p;
@@ -838,8 +1001,11 @@ TEST clipped_observations(void) {
     walker2d w;
     half_cheetah c;
     rn_real obs[MAX_OBS];
-    double  act = 1, reward;
-    (void)inverted_double_pendulum_env(&p); (void)hopper_env(&h); (void)walker2d_env(&w); (void)half_cheetah_env(&c);
+    double act = 1, reward;
+    (void)inverted_double_pendulum_env(&p);
+    (void)hopper_env(&h);
+    (void)walker2d_env(&w);
+    (void)half_cheetah_env(&c);
     for (int i = 0; i < 9; i++) {
         if (i < 6) h.q[i] = 0, h.v[i] = i % 2 ? 30 : -30;
         w.q[i] = c.q[i] = 0;
@@ -859,7 +1025,9 @@ TEST clipped_observations(void) {
     ASSERT(p.force[0] < -10 && obs[8] == -10 && obs[9] == 0 && obs[10] == 0);
     PASS();
 }
-/* an action that is no number ends the trajectory and leaves the state; a giant is clamped, and paid for as it is */
+
+/* an action that is no number ends the trajectory and leaves the state; a giant is clamped, and
+   paid for as it is */
 TEST bad_actions(void) {
     static const rn_real bad[3] = {(rn_real)NAN, (rn_real)INFINITY, (rn_real)-INFINITY};
     rng r = rng_make(7);
@@ -868,7 +1036,7 @@ TEST bad_actions(void) {
         const rn_env env = tasks[i].env(0);
         unsigned char before[16 * N], after[16 * N], clamped[16 * N];
         rn_real obs[MAX_OBS], act[N];
-        double  reward;
+        double reward;
         for (size_t which = 0; which < 3 * env.act_dim; which++) {
             env.reset(env.self, &draw, obs);
             env.save(env.self, before);
@@ -896,9 +1064,11 @@ TEST bad_actions(void) {
     }
     PASS();
 }
+
 /* states nobody reaches: the step ends at last, nothing that is not finite comes out */
 TEST impossible_states(void) {
-    static const double odd[] = {1e300, -1e300, 1e10, 1e5, -99999, 1e4, 1e3, -1e3, 100, -100, 1e-300, 0};
+    static const double odd[] = {1e300, -1e300, 1e10, 1e5,  -99999, 1e4,
+                                 1e3,   -1e3,   100,  -100, 1e-300, 0};
     rng r = rng_make(8);
     for (int i = 0; i < 4; i++) {
         const planar_model *m = tasks[i].model;
@@ -910,17 +1080,21 @@ TEST impossible_states(void) {
             for (int changes = 1 + (int)rng_below(&r, 4); changes > 0; changes--) {
                 double *x = rng_below(&r, 2) ? q : v;
                 const size_t which = rng_below(&r, 15);
-                x[rng_below(&r, (size_t)m->joints)] = which < 12 ? odd[which] : which == 12 ? (double)NAN : which == 13 ?
-                                                      (double)INFINITY : -(double)INFINITY;
+                x[rng_below(&r, (size_t)m->joints)] = which < 12    ? odd[which]
+                                                      : which == 12 ? (double)NAN
+                                                      : which == 13 ? (double)INFINITY
+                                                                    : -(double)INFINITY;
             }
             for (int step = 0; step < 3; step++) {
                 res = tasks[i].move(q, v, ctrl, &reward);
                 ASSERT(reward - reward == 0);
-                for (int j = 0; j < m->joints; j++) ASSERT(fabs(q[j]) <= PLANAR_LOST && fabs(v[j]) <= PLANAR_LOST);
+                for (int j = 0; j < m->joints; j++)
+                    ASSERT(fabs(q[j]) <= PLANAR_LOST && fabs(v[j]) <= PLANAR_LOST);
                 ASSERT(res == RN_RUNNING || res == RN_TERMINATED);
             }
         }
-        for (int j = 0; j < 2 * m->joints; j++) { /* any number that is not finite terminates at once */
+        for (int j = 0; j < 2 * m->joints;
+             j++) { /* any number that is not finite terminates at once */
             double q[N], v[N], ctrl[N] = {0}, reward = (double)NAN;
             random_state(m, &r, 1, q, v);
             *(j < m->joints ? &q[j] : &v[j - m->joints]) = j % 3 ? (double)NAN : (double)INFINITY;
@@ -930,7 +1104,9 @@ TEST impossible_states(void) {
     }
     PASS();
 }
-/* a million random steps with resets: all finite, states in a sane box, trajectories of every end */
+
+/* a million random steps with resets: all finite, states in a sane box, trajectories of every end
+   */
 TEST a_million_steps(void) {
     static const int share[4] = {300, 250, 200, 250}; /* thousands */
     const int scale = getenv("TEST_QUICK") ? 10 : 1000;
@@ -939,14 +1115,15 @@ TEST a_million_steps(void) {
         rng r = rng_make(9);
         const agg_rng draw = rng_for_library(&r);
         rn_real obs[MAX_OBS], act[N];
-        double  reward, most = 0;
-        int     ends = 0, length = 0;
+        double reward, most = 0;
+        int ends = 0, length = 0;
         env.reset(env.self, &draw, obs);
         for (int t = 0; t < share[i] * scale; t++) {
             rn_step_result res;
             for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)between(&r, -1.5, 1.5);
             res = env.step(env.self, act, &draw, obs, &reward);
-            if (!all_finite(obs, env.obs_dim) || !(fabs(reward) < 1000)) FAILm("not finite or absurd");
+            if (!all_finite(obs, env.obs_dim) || !(fabs(reward) < 1000))
+                FAILm("not finite or absurd");
             for (size_t o = 0; o < env.obs_dim; o++) most = fmax(most, fabs((double)obs[o]));
             if (res == RN_TERMINATED || ++length == 1000) {
                 ends += res == RN_TERMINATED;
@@ -959,6 +1136,7 @@ TEST a_million_steps(void) {
     }
     PASS();
 }
+
 /* the older masses are another hopper, of the weight that is on record */
 TEST older_masses(void) {
     static const double total[4] = {17.631403370109318, 15.264998703792806, 22.698006922186259, 14};
@@ -968,7 +1146,7 @@ TEST older_masses(void) {
         const agg_rng draw = rng_for_library(&r);
         unsigned char bytes[16 * N], a[16 * N], b[16 * N];
         rn_real obs[MAX_OBS], act[N] = {0};
-        double  reward, q[N] = {0}, v[N] = {0};
+        double reward, q[N] = {0}, v[N] = {0};
         ASSERT_IN_RANGE(total[i], add_up(tasks[i].model, 1, q, v).mass, 1e-12);
         now.reset(now.self, &draw, obs);
         now.save(now.self, bytes);
@@ -982,8 +1160,10 @@ TEST older_masses(void) {
     }
     PASS();
 }
+
 TEST saving(void) {
-    static const double refused[5] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1.001e5, -1e300};
+    static const double refused[5] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1.001e5,
+                                      -1e300};
     static const unsigned char one[8] = {0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
     rng r = rng_make(11);
     const agg_rng draw = rng_for_library(&r);
@@ -992,7 +1172,7 @@ TEST saving(void) {
         const planar_model *m = tasks[i].model;
         unsigned char bytes[16 * N + 1], end[16 * N], again[16 * N], bad[16 * N];
         rn_real obs[MAX_OBS], act[N];
-        double  reward, q[N], v[N];
+        double reward, q[N], v[N];
         for (int run = 0; run < 20; run++) {
             rng actions = rng_make((uint64_t)run), same = actions;
             env.reset(env.self, &draw, obs);
@@ -1017,7 +1197,8 @@ TEST saving(void) {
         }
         for (int j = 0; j < m->joints; j++) q[j] = v[j] = 1;
         planar_save(m, q, v, bytes);
-        for (int j = 0; j < 2 * m->joints; j++) ASSERT_MEM_EQ(one, bytes + 8 * j, 8); /* little-endian */
+        for (int j = 0; j < 2 * m->joints; j++)
+            ASSERT_MEM_EQ(one, bytes + 8 * j, 8); /* little-endian */
         for (int j = 0; j < 10 * m->joints; j++) {
             double *x = j % (2 * m->joints) < m->joints ? &q[j % m->joints] : &v[j % m->joints];
             *x = refused[j / (2 * m->joints)];
@@ -1030,6 +1211,7 @@ TEST saving(void) {
     }
     PASS();
 }
+
 SUITE(task_rules) {
     RUN_TEST(fresh_starts);
     RUN_TEST(clipped_observations);
@@ -1041,6 +1223,7 @@ SUITE(task_rules) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(mujoco);

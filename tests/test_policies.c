@@ -1,13 +1,15 @@
-/* The built-in policies of resnharpg.h against plain ones in long double that carry exact derivatives (tiny.h):
-   gradient, c_t, Hessian product and B u at ordinary and extreme points; act() against the probabilities;
-   policies of a host. */
+/* The built-in policies of resnharpg.h against plain ones in long double that carry exact
+   derivatives (tiny.h): gradient, c_t, Hessian product and B u at ordinary and extreme points;
+   act() against the probabilities; policies of a host. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
 #include "tiny.h"
 
-/*  X(name, obs, outputs, hidden x 4, activation, gaussian, state_std, no_bias, tanh_head, log-std limit) */
+/* clang-format off */
+/*  X(name, obs, outputs, hidden x 4, activation, gaussian, state_std, no_bias, tanh_head, log-std
+   limit) */
 #define CASE_LIST(X)                                                                \
     X("linear softmax",          3,  2, 0, 0, 0, 0, RN_TANH,     0, 0, 0, 0, 0)     \
     X("linear, 1 seen, 5 acts",  1,  5, 0, 0, 0, 0, RN_TANH,     0, 0, 1, 0, 0)     \
@@ -29,22 +31,30 @@
     X("tanh 3-5 Gaussian, head", 2,  3, 3, 5, 0, 0, RN_TANH,     1, 0, 1, 1, 0)     \
     X("tanh 5 Gaussian of state, clamp", 3, 2, 5, 0, 0, 0, RN_TANH, 1, 1, 0, 0, 0.3) \
     X("relu 4-3 Gaussian of state, head", 2, 5, 4, 3, 0, 0, RN_RELU, 1, 1, 0, 1, 0)
+
+/* clang-format on */
 typedef struct net_case {
-    const char   *name;
-    size_t        obs, outputs, hidden[RN_MAX_HIDDEN];
+    const char *name;
+    size_t obs, outputs, hidden[RN_MAX_HIDDEN];
     rn_activation activation;
-    int           gaussian, state_std, no_bias, tanh_head;
-    double        limit;
+    int gaussian, state_std, no_bias, tanh_head;
+    double limit;
 } net_case;
-#define CASE_X(name, obs, out, a, b, c, d, act, gauss, state, bias, head, limit) \
-    { name, obs, out, { a, b, c, d }, act, gauss, state, bias, head, limit },
-static const net_case cases[] = { CASE_LIST(CASE_X) };
+
+#define CASE_X(name, obs, out, a, b, c, d, act, gauss, state, bias, head, limit)                   \
+  {name, obs, out, {a, b, c, d}, act, gauss, state, bias, head, limit},
+static const net_case cases[] = {CASE_LIST(CASE_X)};
+
 enum { CASES = sizeof cases / sizeof *cases, TABLE_CASE = CASES };
 
 static const char *case_name(int k) { return k == TABLE_CASE ? "table" : cases[k].name; }
+
 static void case_make(model *m, int k) {
     rn_net_desc d;
-    if (k == TABLE_CASE) { (void)model_table(m, 5, 3); return; }
+    if (k == TABLE_CASE) {
+        (void)model_table(m, 5, 3);
+        return;
+    }
     d = rn_make_net_desc(cases[k].obs, cases[k].outputs);
     memcpy(d.hidden, cases[k].hidden, sizeof d.hidden);
     d.activation = cases[k].activation;
@@ -57,29 +67,41 @@ static void case_make(model *m, int k) {
     (void)model_net(m, &d);
 }
 
+/* clang-format off */
 /*  X(id, name, weights, observations): where it is tried */
 #define POINT_LIST(X)                          \
     X(USUAL,     "usual",       0.5, 1)        \
     X(NEAR_ZERO, "near zero",  1e-3, 1)        \
     X(SATURATED, "saturated",     6, 1)        \
     X(LARGE,     "large input", 0.5, 1000)
+/* clang-format on */
 #define POINT_X(id, name, weights, inputs) id,
-enum { POINT_LIST(POINT_X) POINTS };
-#undef POINT_X
-#define POINT_X(id, name, weights, inputs) { name, weights, inputs },
-static const struct { const char *name; double weights, inputs; } points[POINTS] = { POINT_LIST(POINT_X) };
 
-typedef struct trial { /* a trajectory at a point, and all a policy makes of it, by the library and by hand */
-    model    m;
-    size_t   dim, T;
+enum { POINT_LIST(POINT_X) POINTS };
+
+#undef POINT_X
+#define POINT_X(id, name, weights, inputs) {name, weights, inputs},
+
+static const struct {
+    const char *name;
+    double weights, inputs;
+} points[POINTS] = {POINT_LIST(POINT_X)};
+
+typedef struct
+    trial { /* a trajectory at a point, and all a policy makes of it, by the library and by hand */
+    model m;
+    size_t dim, T;
     rn_real *theta, *u, *obs, *act, *w, *k, *g, *c, *h;
-    wide    *wtheta, *wu, *want_g, *want_c, *want_h, *grad, *hess;
-    double   size_g, size_c, size_h; /* what errors are measured against: the sums of the terms' sizes */
-    void    *work;
+    wide *wtheta, *wu, *want_g, *want_c, *want_h, *grad, *hess;
+    double size_g, size_c,
+        size_h; /* what errors are measured against: the sums of the terms' sizes */
+    void *work;
 } trial;
 
 static void *take(size_t n, size_t each) { return need(calloc(n + 1, each)); }
+
 static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
+
 static void trial_open(trial *t, int which, int point, size_t T) {
     rng r = rng_make((uint64_t)(1000 * which + 100 * point) + T);
     const rn_policy *p = &t->m.policy;
@@ -88,22 +110,22 @@ static void trial_open(trial *t, int which, int point, size_t T) {
     t->dim = p->dim;
     t->T = T;
     t->theta = (rn_real *)take(t->dim, sizeof *t->theta);
-    t->u     = (rn_real *)take(t->dim, sizeof *t->u);
-    t->g     = (rn_real *)take(t->dim, sizeof *t->g);
-    t->h     = (rn_real *)take(t->dim, sizeof *t->h);
-    t->obs   = (rn_real *)take(T * p->obs_dim, sizeof *t->obs);
-    t->act   = (rn_real *)take(T * p->act_dim, sizeof *t->act);
-    t->w     = (rn_real *)take(T, sizeof *t->w);
-    t->k     = (rn_real *)take(T, sizeof *t->k);
-    t->c     = (rn_real *)take(T, sizeof *t->c);
+    t->u = (rn_real *)take(t->dim, sizeof *t->u);
+    t->g = (rn_real *)take(t->dim, sizeof *t->g);
+    t->h = (rn_real *)take(t->dim, sizeof *t->h);
+    t->obs = (rn_real *)take(T * p->obs_dim, sizeof *t->obs);
+    t->act = (rn_real *)take(T * p->act_dim, sizeof *t->act);
+    t->w = (rn_real *)take(T, sizeof *t->w);
+    t->k = (rn_real *)take(T, sizeof *t->k);
+    t->c = (rn_real *)take(T, sizeof *t->c);
     t->wtheta = (wide *)take(t->dim, sizeof(wide));
-    t->wu     = (wide *)take(t->dim, sizeof(wide));
+    t->wu = (wide *)take(t->dim, sizeof(wide));
     t->want_g = (wide *)take(t->dim, sizeof(wide));
     t->want_h = (wide *)take(t->dim, sizeof(wide));
     t->want_c = (wide *)take(T, sizeof(wide));
-    t->grad   = (wide *)take(T * t->dim, sizeof(wide));
-    t->hess   = (wide *)take(T * t->dim, sizeof(wide));
-    t->work   = take(p->work_size(p->self, T) + 64, 1);
+    t->grad = (wide *)take(T * t->dim, sizeof(wide));
+    t->hess = (wide *)take(T * t->dim, sizeof(wide));
+    t->work = take(p->work_size(p->self, T) + 64, 1);
     fill_normal(t->theta, t->dim, &r, 0, points[point].weights);
     fill_normal(t->u, t->dim, &r, 0, 0.3);
     fill_normal(t->obs, T * p->obs_dim, &r, 0, points[point].inputs);
@@ -113,26 +135,48 @@ static void trial_open(trial *t, int which, int point, size_t T) {
     for (size_t i = 0; i < T && p->actions; i++) t->act[i] = (rn_real)rng_below(&r, p->actions);
     for (size_t i = 0; i < T && t->m.table; i++) t->obs[i] = (rn_real)rng_below(&r, t->m.states);
     if (t->m.net.gaussian && !t->m.net.state_std) /* log-stds of e^6 would make z meaningless */
-        for (size_t i = t->dim - t->m.net.outputs; i < t->dim; i++) t->theta[i] = (rn_real)(0.6 * rng_normal(&r));
-    if (t->m.net.state_std && point != NEAR_ZERO && !(t->m.net.log_std_max > 0)) /* unlimited: keep it within e^+-2 */
-        for (size_t i = 0; i < t->dim; i++) t->theta[i] *= (rn_real)(points[point].inputs > 1 ? 0 : 0.2);
+        for (size_t i = t->dim - t->m.net.outputs; i < t->dim; i++)
+            t->theta[i] = (rn_real)(0.6 * rng_normal(&r));
+    if (t->m.net.state_std && point != NEAR_ZERO &&
+        !(t->m.net.log_std_max > 0)) /* unlimited: keep it within e^+-2 */
+        for (size_t i = 0; i < t->dim; i++)
+            t->theta[i] *= (rn_real)(points[point].inputs > 1 ? 0 : 0.2);
 }
+
 static void trial_close(trial *t) {
     void *all[17];
     size_t n = 0;
-    all[n++] = t->theta; all[n++] = t->u; all[n++] = t->g; all[n++] = t->h; all[n++] = t->obs; all[n++] = t->act;
-    all[n++] = t->w; all[n++] = t->k; all[n++] = t->c; all[n++] = t->wtheta; all[n++] = t->wu; all[n++] = t->want_g;
-    all[n++] = t->want_h; all[n++] = t->want_c; all[n++] = t->grad; all[n++] = t->hess; all[n++] = t->work;
+    all[n++] = t->theta;
+    all[n++] = t->u;
+    all[n++] = t->g;
+    all[n++] = t->h;
+    all[n++] = t->obs;
+    all[n++] = t->act;
+    all[n++] = t->w;
+    all[n++] = t->k;
+    all[n++] = t->c;
+    all[n++] = t->wtheta;
+    all[n++] = t->wu;
+    all[n++] = t->want_g;
+    all[n++] = t->want_h;
+    all[n++] = t->want_c;
+    all[n++] = t->grad;
+    all[n++] = t->hess;
+    all[n++] = t->work;
     while (n-- > 0) free(all[n]);
 }
+
 static void trial_by_hand(trial *t) {
     const rn_policy *p = &t->m.policy;
-    for (size_t i = 0; i < t->dim; i++) { t->wtheta[i] = (wide)t->theta[i]; t->wu[i] = (wide)t->u[i]; }
+    for (size_t i = 0; i < t->dim; i++) {
+        t->wtheta[i] = (wide)t->theta[i];
+        t->wu[i] = (wide)t->u[i];
+    }
     for (size_t s = 0; s < t->T; s++) {
         wide *grad = t->grad + s * t->dim, *hess = t->hess + s * t->dim, dots = 0;
         const wide w = (wide)t->w[s], k = (wide)t->k[s];
-        t->want_c[s] = model_step(&t->m, t->wtheta, t->wu, t->obs + s * p->obs_dim, t->act + s * p->act_dim, grad,
-                                  hess);
+        t->want_c[s] = model_step(&t->m, t->wtheta, t->wu, t->obs + s * p->obs_dim,
+                                  t->act + s * p->act_dim, grad, hess);
         for (size_t i = 0; i < t->dim; i++) {
             t->want_g[i] += w * grad[i];
             t->want_h[i] += w * hess[i] + k * grad[i];
@@ -140,9 +184,11 @@ static void trial_by_hand(trial *t) {
         }
         if ((double)dots > t->size_c) t->size_c = (double)dots;
         t->size_g += (double)(wide_abs(w) * wide_max(grad, t->dim));
-        t->size_h += (double)(wide_abs(w) * wide_max(hess, t->dim) + wide_abs(k) * wide_max(grad, t->dim));
+        t->size_h +=
+            (double)(wide_abs(w) * wide_max(hess, t->dim) + wide_abs(k) * wide_max(grad, t->dim));
     }
 }
+
 static void trial_by_library(trial *t) {
     const rn_policy *p = &t->m.policy;
     void *work = aligned(t->work);
@@ -151,9 +197,10 @@ static void trial_by_library(trial *t) {
     p->hvp(p->self, t->theta, t->u, t->T, t->obs, t->act, t->w, t->k, t->h, work);
 }
 
-/* Errors allowed, in EPS of the sums of the terms' sizes. At extreme points the sizes are tiny (a saturated unit has no
-   slope) while rounding stays that of its inputs: there the weights' own size counts too. */
-static const double allowed[POINTS] = { 20, 8, 30, 8 };
+/* Errors allowed, in EPS of the sums of the terms' sizes. At extreme points the sizes are tiny (a
+   saturated unit has no slope) while rounding stays that of its inputs: there the weights' own size
+   counts too. */
+static const double allowed[POINTS] = {20, 8, 30, 8};
 
 TEST derivatives(int which, int point, size_t T) {
     trial t;
@@ -170,17 +217,18 @@ TEST derivatives(int which, int point, size_t T) {
     c = distance(t.c, t.want_c, T) / (EPS * (t.size_c + floor_size));
     h = distance(t.h, t.want_h, t.dim) / (EPS * (t.size_h + floor_size));
     if (GREATEST_IS_VERBOSE())
-        printf("    %-32s %-11s T %3u: g %8.2f  c %8.2f  h %8.2f\n", case_name(which), points[point].name, (unsigned)T,
-               g, c, h);
+        printf("    %-32s %-11s T %3u: g %8.2f  c %8.2f  h %8.2f\n", case_name(which),
+               points[point].name, (unsigned)T, g, c, h);
     trial_close(&t);
     if (!(g <= allowed[point] && c <= allowed[point] && h <= allowed[point]))
-        FAILm(WHY("%s, %s, T %u: grad %g, dot %g, hvp %g EPS", case_name(which), points[point].name, (unsigned)T, g, c,
-                  h));
+        FAILm(WHY("%s, %s, T %u: grad %g, dot %g, hvp %g EPS", case_name(which), points[point].name,
+                  (unsigned)T, g, c, h));
     PASS();
 }
 
-static void trial_hessian_product(const trial *t, const rn_policy *p, int causal, rn_real *k, rn_real *c, rn_real *tmp, rn_real *v) {
-    rn_hessian_product b = { p, t->theta, t->u, t->T, t->obs, t->act, t->w, causal, k, c, tmp, NULL };
+static void trial_hessian_product(const trial *t, const rn_policy *p, int causal, rn_real *k,
+                                  rn_real *c, rn_real *tmp, rn_real *v) {
+    rn_hessian_product b = {p, t->theta, t->u, t->T, t->obs, t->act, t->w, causal, k, c, tmp, NULL};
     b.work = aligned(t->work);
     rn_add_hessian_product(&b, v);
 }
@@ -197,7 +245,10 @@ TEST sums_and_forms(int which) {
     fill_number(t.g, t.dim, 3);
     fill_number(t.h, t.dim, 3);
     trial_by_library(&t);
-    for (size_t i = 0; i < t.dim; i++) { t.want_g[i] += 3; t.want_h[i] += 3; }
+    for (size_t i = 0; i < t.dim; i++) {
+        t.want_g[i] += 3;
+        t.want_h[i] += 3;
+    }
     ASSERT(distance(t.g, t.want_g, t.dim) < 100 * EPS * (3 + t.size_g));
     ASSERT(distance(t.h, t.want_h, t.dim) < 100 * EPS * (3 + t.size_h));
     for (size_t s = 0; s < t.T; s++) {
@@ -244,7 +295,8 @@ TEST without_hvp_differences_serve(int which) {
             e = distance(v, bu, t.dim) / (t.size_h + t.size_g * 8 * t.size_c + 1e-3);
             if (GREATEST_IS_VERBOSE()) printf("    %-32s %.1e\n", case_name(which), e);
             /* the best a central difference can do is about EPS^(2/3) */
-            if (!(e < pow(EPS, 0.6))) FAILm(WHY("%s: B u by differences misses by %g", case_name(which), e));
+            if (!(e < pow(EPS, 0.6)))
+                FAILm(WHY("%s: B u by differences misses by %g", case_name(which), e));
             ASSERT(distance(c, t.want_c, t.T) < 100 * EPS * (1 + t.size_c));
         }
     trial_close(&t);
@@ -276,7 +328,9 @@ static double cumulative(const trial *t, const rn_real *obs, size_t upto) {
     for (size_t a = 0; a < upto; a++) sum += model_probability(&t->m, t->theta, obs, (wide)a);
     return (double)sum;
 }
-/* a uniform number just below and just above each running sum of the probabilities: the action must change there */
+
+/* a uniform number just below and just above each running sum of the probabilities: the action must
+   change there */
 TEST act_inverts_the_distribution(int which) {
     trial t;
     size_t size;
@@ -291,7 +345,9 @@ TEST act_inverts_the_distribution(int which) {
             const double edge = 40 * EPS;
             if (high - low < 4 * edge) continue;
             for (int side = 0; side < 3; side++) {
-                const double u = side == 0 ? low + edge : side == 1 ? high - edge : (low + high) / 2;
+                const double u = side == 0   ? low + edge
+                                 : side == 1 ? high - edge
+                                             : (low + high) / 2;
                 uint64_t bits = (uint64_t)(u * 9007199254740992.0) << 11;
                 agg_rng r;
                 rn_real act = -1;
@@ -299,20 +355,24 @@ TEST act_inverts_the_distribution(int which) {
                 r.self = &bits;
                 ASSERT_EQ(RN_OK, rn_policy_act(&t.m.policy, t.theta, obs, &r, &act, work, size));
                 if (!((double)act <= (double)a && (double)act >= (double)a))
-                    FAILm(WHY("%s: at %g action %g, not %u", case_name(which), u, (double)act, (unsigned)a));
+                    FAILm(WHY("%s: at %g action %g, not %u", case_name(which), u, (double)act,
+                              (unsigned)a));
             }
         }
     free(work);
     trial_close(&t);
     PASS();
 }
-/* frequencies of 100000 samples within 5 standard deviations (a chance of 6e-7 each, and the seeds are fixed) */
+
+/* frequencies of 100000 samples within 5 standard deviations (a chance of 6e-7 each, and the seeds
+   are fixed) */
 TEST act_samples_the_probabilities(int which) {
     enum { SAMPLES = 100000 };
+
     trial t;
     rn_random random = rn_make_random(9, (uint32_t)which);
     const agg_rng r = rn_random_rng(&random);
-    size_t count[HEAD_MAX] = { 0 }, size;
+    size_t count[HEAD_MAX] = {0}, size;
     void *work;
     const size_t n = rounds(SAMPLES);
     trial_open(&t, which, USUAL, 1);
@@ -325,21 +385,25 @@ TEST act_samples_the_probabilities(int which) {
         count[(size_t)act]++;
     }
     for (size_t a = 0; a < t.m.policy.actions; a++) {
-        const double p = (double)model_probability(&t.m, t.theta, t.obs, (wide)a), f = (double)count[a] / (double)n;
+        const double p = (double)model_probability(&t.m, t.theta, t.obs, (wide)a),
+                     f = (double)count[a] / (double)n;
         if (!(fabs(f - p) <= 5 * sqrt(p * (1 - p) / (double)n) + 1e-7))
-            FAILm(WHY("%s: action %u, probability %g, frequency %g", case_name(which), (unsigned)a, p, f));
+            FAILm(WHY("%s: action %u, probability %g, frequency %g", case_name(which), (unsigned)a,
+                      p, f));
     }
     free(work);
     trial_close(&t);
     PASS();
 }
-/* mean, variance, third and fourth moment of (a - mu)/std, and no correlation between the numbers of an action */
+
+/* mean, variance, third and fourth moment of (a - mu)/std, and no correlation between the numbers
+   of an action */
 TEST act_samples_the_normal(int which) {
     trial t;
     rn_random random = rn_make_random(10, (uint32_t)which);
     const agg_rng r = rn_random_rng(&random);
     const size_t n = rounds(40000);
-    double sum[4][HEAD_MAX] = { { 0 } }, cross = 0;
+    double sum[4][HEAD_MAX] = {{0}}, cross = 0;
     hyper th[512], x[HEAD_MAX], y[HEAD_MAX];
     size_t size, k;
     void *work;
@@ -372,6 +436,7 @@ TEST act_samples_the_normal(int which) {
     trial_close(&t);
     PASS();
 }
+
 TEST greedy_is_the_most_likely(int which) {
     for (int point = 0; point < POINTS; point++) {
         trial t;
@@ -393,11 +458,13 @@ TEST greedy_is_the_most_likely(int which) {
                 wide mass = 1;
                 for (size_t i = 0; i < t.m.policy.actions; i++) mass += wide_abs(y[i].v);
                 for (size_t a = 0; a < t.m.policy.actions; a++)
-                    ASSERT(got >= y[a].v - 100 * (wide)REAL_EPS * mass * (wide)points[point].inputs);
+                    ASSERT(got >=
+                           y[a].v - 100 * (wide)REAL_EPS * mass * (wide)points[point].inputs);
             } else {
                 for (size_t j = 0; j < t.m.policy.act_dim; j++)
-                    ASSERT(wide_abs((wide)act[j] - y[j].v) <= 100 * (wide)REAL_EPS * (1 + wide_abs(y[j].v)) *
-                           (wide)points[point].inputs);
+                    ASSERT(wide_abs((wide)act[j] - y[j].v) <= 100 * (wide)REAL_EPS *
+                                                                  (1 + wide_abs(y[j].v)) *
+                                                                  (wide)points[point].inputs);
             }
         }
         free(work);
@@ -405,13 +472,14 @@ TEST greedy_is_the_most_likely(int which) {
     }
     PASS();
 }
+
 TEST clipped_samples_stay_inside(void) {
     rn_net_desc d = net_desc(1, 2, 0, 0, RN_TANH);
     rn_random random = rn_make_random(3, 0);
     const agg_rng r = rn_random_rng(&random);
     size_t at_limit = 0;
     unsigned char work[4096];
-    rn_real theta[6] = { 1, -1, 0, 0, 0, 0 }, obs = (rn_real)0.25;
+    rn_real theta[6] = {1, -1, 0, 0, 0, 0}, obs = (rn_real)0.25;
     model m;
     d.gaussian = 1;
     d.clip = 0.5;
@@ -420,7 +488,8 @@ TEST clipped_samples_stay_inside(void) {
     for (int i = 0; i < 2000; i++) {
         rn_real act[2];
         ASSERT_EQ(RN_OK, rn_policy_act(&m.policy, theta, &obs, &r, act, work, sizeof work));
-        ASSERT(act[0] >= (rn_real)-0.5 && act[0] <= (rn_real)0.5 && act[1] >= (rn_real)-0.5 && act[1] <= (rn_real)0.5);
+        ASSERT(act[0] >= (rn_real)-0.5 && act[0] <= (rn_real)0.5 && act[1] >= (rn_real)-0.5 &&
+               act[1] <= (rn_real)0.5);
         at_limit += act[0] >= (rn_real)0.5 || act[0] <= (rn_real)-0.5;
     }
     ASSERT(at_limit > 1000 && at_limit < 1500); /* P(|z + 0.25| > 0.5) = 0.628 */
@@ -449,6 +518,7 @@ TEST layout_of_theta(void) {
     ASSERT_EQ((size_t)15, rn_make_table_policy(&table, 5, 3).dim);
     PASS();
 }
+
 TEST init_by_seed(void) {
     rn_net net;
     rn_net_desc d = net_desc(3, 2, 5, 0, RN_TANH);
@@ -466,9 +536,10 @@ TEST init_by_seed(void) {
     p.init(p.self, &r3, c);
     ASSERT(same_bits(a, b, p.dim));
     ASSERT(!same_bits(a, c, p.dim));
-    for (size_t i = 0; i < 15; i++) if (fabs((double)a[i]) > most) most = fabs((double)a[i]);
-    ASSERT(most > 0.5 && most <= 1 + EPS);                             /* uniform in +-sqrt(3/3) */
-    for (size_t i = 15; i < 20; i++) ASSERT(!(a[i] > 0 || a[i] < 0));  /* biases */
+    for (size_t i = 0; i < 15; i++)
+        if (fabs((double)a[i]) > most) most = fabs((double)a[i]);
+    ASSERT(most > 0.5 && most <= 1 + EPS);                            /* uniform in +-sqrt(3/3) */
+    for (size_t i = 15; i < 20; i++) ASSERT(!(a[i] > 0 || a[i] < 0)); /* biases */
     for (size_t i = 20; i < 30; i++) ASSERT(fabs((double)a[i]) <= 0.01 * sqrt(0.6) * (1 + EPS));
     for (size_t i = 32; i < 34; i++) ASSERT(a[i] <= (rn_real)-0.5 && a[i] >= (rn_real)-0.5);
     d.state_std = 1;
@@ -478,6 +549,7 @@ TEST init_by_seed(void) {
     ASSERT(!(a[p.dim - 3] > 0 || a[p.dim - 3] < 0));
     PASS();
 }
+
 TEST unusable_shapes_are_refused(void) {
     const rn_net_desc good = net_desc(3, 2, 5, 0, RN_TANH);
     rn_net net;
@@ -485,19 +557,19 @@ TEST unusable_shapes_are_refused(void) {
     for (int k = 0; k < 13; k++) {
         rn_net_desc d = good;
         switch (k) {
-        case 0:  d.obs_dim = 0;                          break;
-        case 1:  d.outputs = 0;                          break;
-        case 2:  d.activation = (rn_activation)7;        break;
-        case 3:  d.log_std = (double)NAN;                break;
-        case 4:  d.log_std_min = 1;                      break; /* above max = 0 */
-        case 5:  d.log_std_max = (double)NAN;            break;
-        case 6:  d.clip = -1;                            break;
-        case 7:  d.clip = (double)NAN;                   break;
-        case 8:  d.out_scale = (double)INFINITY;         break;
-        case 9:  d.out_scale = -1;                       break;
-        case 10: d.obs_dim = (size_t)-1;                 break;
-        case 11: d.hidden[0] = (size_t)-1;               break;
-        default: d.outputs = ((size_t)-1) / 2;           break;
+        case 0: d.obs_dim = 0; break;
+        case 1: d.outputs = 0; break;
+        case 2: d.activation = (rn_activation)7; break;
+        case 3: d.log_std = (double)NAN; break;
+        case 4: d.log_std_min = 1; break; /* above max = 0 */
+        case 5: d.log_std_max = (double)NAN; break;
+        case 6: d.clip = -1; break;
+        case 7: d.clip = (double)NAN; break;
+        case 8: d.out_scale = (double)INFINITY; break;
+        case 9: d.out_scale = -1; break;
+        case 10: d.obs_dim = (size_t)-1; break;
+        case 11: d.hidden[0] = (size_t)-1; break;
+        default: d.outputs = ((size_t)-1) / 2; break;
         }
         if (rn_make_net_policy(&net, &d).dim != 0) FAILm(WHY("case %d is taken", k));
     }
@@ -507,10 +579,11 @@ TEST unusable_shapes_are_refused(void) {
     ASSERT_EQ((size_t)0, rn_make_table_policy(&table, (size_t)-1, 4).dim);
     PASS();
 }
+
 TEST act_by_hand_checks_its_arguments(void) {
     unsigned char work[4096];
     rn_net_desc d = net_desc(2, 3, 4, 0, RN_TANH);
-    rn_real theta[64] = { 0 }, obs[2] = { 1, 2 }, act = 7;
+    rn_real theta[64] = {0}, obs[2] = {1, 2}, act = 7;
     model m;
     size_t size;
     (void)model_net(&m, &d);
@@ -524,7 +597,8 @@ TEST act_by_hand_checks_its_arguments(void) {
     ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&m.policy, theta, obs, NULL, &act, work, 64));
     ASSERT(act >= 7 && act <= 7);
     memset(work, CANARY, sizeof work);
-    ASSERT_EQ(RN_OK, rn_policy_act(&m.policy, theta, obs, NULL, &act, work + 1, size)); /* any start address */
+    ASSERT_EQ(RN_OK, rn_policy_act(&m.policy, theta, obs, NULL, &act, work + 1,
+                                   size)); /* any start address */
     for (size_t i = 1 + size; i < sizeof work; i++) ASSERT_EQ(CANARY, work[i]);
     ASSERT_EQ(CANARY, work[0]);
     ASSERT_EQ((size_t)0, rn_policy_work_size(&m.policy, (size_t)-1 / 4)); /* too large */
@@ -532,28 +606,33 @@ TEST act_by_hand_checks_its_arguments(void) {
 }
 
 SUITE(exact_derivatives) {
-    static const size_t lengths[] = { 1, 2, 5, 63, 64, 65, 70, 130 };
+    static const size_t lengths[] = {1, 2, 5, 63, 64, 65, 70, 130};
     for (int which = 0; which <= TABLE_CASE; which++)
         for (int point = 0; point < POINTS; point++)
             for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
                 model m;
                 case_make(&m, which);
-                if (lengths[i] > 5 && (m.policy.dim > 120 || point != USUAL)) continue; /* the hand is slow */
+                if (lengths[i] > 5 && (m.policy.dim > 120 || point != USUAL))
+                    continue; /* the hand is slow */
                 if (lengths[i] > 70 && m.policy.dim > 60) continue;
                 RUN_TESTp(derivatives, which, point, lengths[i]);
             }
 }
+
 SUITE(forms) {
     for (int which = 0; which <= TABLE_CASE; which++) {
         RUN_TESTp(sums_and_forms, which);
         RUN_TESTp(work_may_hold_anything, which);
-        if (which == TABLE_CASE || cases[which].activation != RN_RELU) RUN_TESTp(without_hvp_differences_serve, which);
+        if (which == TABLE_CASE || cases[which].activation != RN_RELU)
+            RUN_TESTp(without_hvp_differences_serve, which);
     }
 }
+
 SUITE(acting) {
     for (int which = 0; which <= TABLE_CASE; which++) {
         RUN_TESTp(greedy_is_the_most_likely, which);
-        if (which != TABLE_CASE && cases[which].gaussian) RUN_TESTp(act_samples_the_normal, which);
+        if (which != TABLE_CASE && cases[which].gaussian)
+            RUN_TESTp(act_samples_the_normal, which);
         else {
             RUN_TESTp(act_inverts_the_distribution, which);
             RUN_TESTp(act_samples_the_probabilities, which);
@@ -561,6 +640,7 @@ SUITE(acting) {
     }
     RUN_TEST(clipped_samples_stay_inside);
 }
+
 SUITE(shapes) {
     RUN_TEST(layout_of_theta);
     RUN_TEST(init_by_seed);
@@ -569,6 +649,7 @@ SUITE(shapes) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(exact_derivatives);

@@ -1,4 +1,5 @@
-/* Long rows lose nothing, and rows that share a large offset are told apart: subtract before squaring. */
+/* Long rows lose nothing, and rows that share a large offset are told apart: subtract before
+   squaring. */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
@@ -6,9 +7,11 @@
 #include "common.h"
 #include "reference.h"
 
-/* Krum's row when all rows share an offset. The last two rows are Byzantine: far off relative to the spread. */
+/* Krum's row when all rows share an offset. The last two rows are Byzantine: far off relative to
+   the spread. */
 TEST offset(double by) {
     enum { ROWS = 10, DIM = 1000 };
+
     rng r = rng_make(1);
     for (int t = 0; t < 20; t++) {
         rows x = rows_new(ROWS, DIM);
@@ -17,11 +20,13 @@ TEST offset(double by) {
         agg_desc d = agg_make_desc(AGG_KRUM, ROWS, DIM, 3);
         ref_item items[ROWS];
         ref_num *d2;
-        for (size_t i = 0; i < ROWS; i++) fill_normal(rows_at(&x, i), DIM, &r, by + (i > 7 ? 0.005 : 0), 0.01);
+        for (size_t i = 0; i < ROWS; i++)
+            fill_normal(rows_at(&x, i), DIM, &r, by + (i > 7 ? 0.005 : 0), 0.01);
         d2 = ref_distances2(x.row, ROWS, DIM);
         ref_krum_order(d2, ROWS, 3, 0, items);
         ASSERT_EQ(AGG_OK, run(&d, x.row, out, &rep));
-        if (!(rep.weight[items[0].row] > 0)) FAILm(WHY("offset %g, case %d: row %zu is best", by, t, items[0].row));
+        if (!(rep.weight[items[0].row] > 0))
+            FAILm(WHY("offset %g, case %d: row %zu is best", by, t, items[0].row));
         ASSERT(same_bits(out, x.row[items[0].row], DIM));
         free(d2);
         report_free(&rep);
@@ -29,7 +34,9 @@ TEST offset(double by) {
     }
     PASS();
 }
+
 #define LONG ((size_t)10000000)
+
 TEST ten_million_numbers(void) {
     rng r = rng_make(2);
     const size_t dim = getenv("TEST_QUICK") ? LONG / 100 : LONG;
@@ -38,22 +45,30 @@ TEST ten_million_numbers(void) {
     agg_report rep = report_new(3);
     agg_desc d = agg_make_desc(AGG_MDA, 3, dim, 1);
     double worst = 0, d01 = 0, d02 = 0, d12 = 0;
-    long double sums[3] = { 0, 0, 0 };
-    for (size_t i = 0; i < 3 * dim; i++) x.data[i] = (agg_real)(1 + (double)(rng_next(&r) >> 40) * 0x1p-24);
+    long double sums[3] = {0, 0, 0};
+    for (size_t i = 0; i < 3 * dim; i++)
+        x.data[i] = (agg_real)(1 + (double)(rng_next(&r) >> 40) * 0x1p-24);
     /* row 1 is nearer to row 0 than row 2 by one part in a million */
     for (size_t k = 0; k < dim; k++) {
         const double step = (double)rows_at(&x, 1)[k] - (double)rows_at(&x, 0)[k];
-        rows_at(&x, 2)[k] = (agg_real)((double)rows_at(&x, 0)[k] - step * (k < dim / 2 ? 1.000002 : 1));
+        rows_at(&x, 2)[k] =
+            (agg_real)((double)rows_at(&x, 0)[k] - step * (k < dim / 2 ? 1.000002 : 1));
     }
     for (size_t k = 0; k < dim; k++) {
-        const long double a = (long double)rows_at(&x, 0)[k], b = (long double)rows_at(&x, 1)[k], c = (long double)rows_at(&x, 2)[k];
-        sums[0] += (a - b) * (a - b); sums[1] += (a - c) * (a - c); sums[2] += (b - c) * (b - c);
+        const long double a = (long double)rows_at(&x, 0)[k], b = (long double)rows_at(&x, 1)[k],
+                          c = (long double)rows_at(&x, 2)[k];
+        sums[0] += (a - b) * (a - b);
+        sums[1] += (a - c) * (a - c);
+        sums[2] += (b - c) * (b - c);
     }
-    d01 = (double)sqrtl(sums[0]); d02 = (double)sqrtl(sums[1]); d12 = (double)sqrtl(sums[2]);
+    d01 = (double)sqrtl(sums[0]);
+    d02 = (double)sqrtl(sums[1]);
+    d12 = (double)sqrtl(sums[2]);
     ASSERT(d01 < d02 && d02 / d01 < 1.000002 && d01 < d12);
     ASSERT_EQ(AGG_OK, run(&d, x.row, out, &rep));
     ASSERT_IN_RANGE(d01, rep.diameter, 1e-6 * d01);
-    ASSERTm("the nearer pair was not found", rep.weight[0] > 0 && rep.weight[1] > 0 && !(rep.weight[2] > 0));
+    ASSERTm("the nearer pair was not found",
+            rep.weight[0] > 0 && rep.weight[1] > 0 && !(rep.weight[2] > 0));
     for (size_t k = 0; k < dim; k++) {
         const double want = ((double)rows_at(&x, 0)[k] + (double)rows_at(&x, 1)[k]) / 2;
         worst = fmax(worst, fabs((double)out[k] - want) / want);
@@ -63,7 +78,8 @@ TEST ten_million_numbers(void) {
     ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
     worst = 0;
     for (size_t k = 0; k < dim; k++) {
-        const double want = ((double)rows_at(&x, 0)[k] + (double)rows_at(&x, 1)[k] + (double)rows_at(&x, 2)[k]) / 3;
+        const double want =
+            ((double)rows_at(&x, 0)[k] + (double)rows_at(&x, 1)[k] + (double)rows_at(&x, 2)[k]) / 3;
         worst = fmax(worst, fabs((double)out[k] - want) / want);
     }
     ASSERT(worst <= 2 * EPS);
@@ -72,7 +88,9 @@ TEST ten_million_numbers(void) {
     rows_free(&x);
     PASS();
 }
-TEST long_norms(void) { /* CGE: norms of a million equal numbers, apart by 2e-6 */
+
+/* CGE: norms of a million equal numbers, apart by 2e-6 */
+TEST long_norms(void) {
     const size_t dim = 1000000;
     rows x = rows_new(3, dim);
     agg_real *out = (agg_real *)need(malloc(dim * sizeof *out));
@@ -98,6 +116,7 @@ SUITE(precision) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(precision);

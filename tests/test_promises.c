@@ -1,20 +1,22 @@
-/* The sections THREADS and SECURITY of both headers, sentence by sentence. What another program shows already:
+/* The sections THREADS and SECURITY of both headers, sentence by sentence. What another program
+   shows already:
 
    aggregators.h
      there are no variables                          tests/strict/run.sh: "needs no library, has no variables"
      nothing is read or written beyond the buffers   test_hostile: rows_at_the_edge_of_memory, scratch_at_every_address,
-                                                     scratch_one_byte_short; make asan, make valgrind
+                                                     scratch_one_byte_short; make asan, make
+                                                     valgrind
      no behaviour is undefined, the call ends        make asan over all tests; test_rules and test_gm at their budgets
      a status before anything is written             test_hostile: bad_options, bounds, zero_and_huge_sizes
-     bad rows are dropped, more than f: AGG_ERR_ROWS test_hostile: every_rule_update_and_attack, too_many_bad_rows
-     finite rows of any size                         test_rules: the layouts giants, denormal and mixed; test_laws: scale
+     bad rows are dropped, more than f: AGG_ERR_ROWS test_hostile: every_rule_update_and_attack, too_many_bad_rows finite rows of any size                         test_rules: the layouts giants, denormal and mixed; test_laws: scale
      the inequality holds                            test_guarantee: any_forgeries, hill_climbing
      jobs in any order, at once, same bits           test_laws: pools; test_bits: any_number_of_threads
    resnharpg.h
      refused rounds leave theta                      test_misuse: silent_majorities_stop_the_step_not_the_run
      theta is finite                                 test_misuse: theta_never_overflows, hostile_rows_up_to_f_are_survived
      bad tasks and policies                          test_misuse: bad_tasks_cost_their_agent_the_round,
-                                                     bad_policies_cost_the_round, endless_tasks_are_cut
+                                                     bad_policies_cost_the_round,
+                                                     endless_tasks_are_cut
      options out of range                            test_misuse: bad_descs_are_refused
      saved bytes                                     test_saving: damage_is_noticed, planted_nan_is_refused,
                                                      forged_states_do_no_harm, tasks_may_refuse
@@ -35,10 +37,10 @@ static pool four; /* threads for all tests */
 /* ---- aggregators.h: calls at the same time share desc, start and rows */
 typedef struct call {
     const agg_desc *desc;
-    const rows     *x;
-    agg_real        out[DIM];
-    double          weight[N], suspicion[N];
-    agg_status      status;
+    const rows *x;
+    agg_real out[DIM];
+    double weight[N], suspicion[N];
+    agg_status status;
 } call;
 
 static void call_job(void *arg, size_t i) {
@@ -52,10 +54,11 @@ static void call_job(void *arg, size_t i) {
     c->status = agg_aggregate(c->desc, c->x->row, c->out, scratch, size, &report);
     free(scratch);
 }
+
 TEST calls_share_what_they_read(agg_rule rule) {
     rng r = rng_make(7);
     rows x = rows_new(N, DIM), before = rows_new(N, DIM);
-    agg_real start[DIM] = { 0 };
+    agg_real start[DIM] = {0};
     agg_desc d = agg_make_desc(rule, N, DIM, F), copy;
     call *calls = (call *)need(calloc(THREADS + 1, sizeof *calls));
     d.start = start;
@@ -63,7 +66,10 @@ TEST calls_share_what_they_read(agg_rule rule) {
     copy = d;
     fill_rows(&x, LAY_RANDOM, &r);
     memcpy(before.data, x.data, N * DIM * sizeof *x.data);
-    for (size_t i = 0; i <= THREADS; i++) { calls[i].desc = &d; calls[i].x = &x; }
+    for (size_t i = 0; i <= THREADS; i++) {
+        calls[i].desc = &d;
+        calls[i].x = &x;
+    }
     call_job(calls, THREADS);
     pool_run(&four, THREADS, call_job, calls);
     for (size_t i = 0; i < THREADS; i++) {
@@ -85,9 +91,10 @@ TEST calls_share_what_they_read(agg_rule rule) {
 /* ---- who calls back on which thread */
 typedef struct watcher { /* of a callback that belongs to one thread */
     pthread_t home;
-    size_t    calls, strangers;
-    rng       r;
+    size_t calls, strangers;
+    rng r;
 } watcher;
+
 static watcher watcher_make(void) {
     watcher w;
     memset(&w, 0, sizeof w);
@@ -95,10 +102,12 @@ static watcher watcher_make(void) {
     w.r = rng_make(3);
     return w;
 }
+
 static void watch(watcher *w) {
     w->calls++;
     w->strangers += !pthread_equal(w->home, pthread_self());
 }
+
 static uint64_t watched_bits(void *self) {
     watch((watcher *)self);
     return rng_next(&((watcher *)self)->r);
@@ -129,12 +138,12 @@ TEST random_bits_come_from_the_calling_thread(void) {
 
 /* ---- resnharpg.h: a task and random numbers that notice two visitors at once */
 typedef struct room {
-    cartpole        pole;
-    rn_env          env; /* what is behind it */
+    cartpole pole;
+    rn_env env; /* what is behind it */
     pthread_mutex_t lock;
-    int             inside;
-    size_t          visits, crowds;
-    rn_random       random;
+    int inside;
+    size_t visits, crowds;
+    rn_random random;
 } room;
 
 static void room_enter(room *m, int by) {
@@ -144,6 +153,7 @@ static void room_enter(room *m, int by) {
     m->crowds += m->inside > 1;
     pthread_mutex_unlock(&m->lock);
 }
+
 static void room_reset(void *self, const agg_rng *r, rn_real *obs) {
     room *m = (room *)self;
     const agg_rng own = rn_random_rng(&m->random); /* r would come in again */
@@ -152,7 +162,9 @@ static void room_reset(void *self, const agg_rng *r, rn_real *obs) {
     m->env.reset(m->env.self, &own, obs);
     room_enter(m, -1);
 }
-static rn_step_result room_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static rn_step_result room_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
     room *m = (room *)self;
     rn_step_result result;
     room_enter(m, 1);
@@ -160,6 +172,7 @@ static rn_step_result room_step(void *self, const rn_real *act, const agg_rng *r
     room_enter(m, -1);
     return result;
 }
+
 static uint64_t room_bits(void *self) {
     room *m = (room *)self;
     uint64_t bits;
@@ -168,15 +181,19 @@ static uint64_t room_bits(void *self) {
     room_enter(m, -1);
     return bits;
 }
+
 static double watched_gamma(void *self, size_t t) {
     watch((watcher *)self);
     return 0.05 / (double)t;
 }
+
 static void watched_progress(void *self, const rn_progress *p) {
     (void)p;
     watch((watcher *)self);
 }
-static agg_status watched_rule(void *self, const rn_real *const *sent, size_t n, size_t dim, rn_real *out) {
+
+static agg_status watched_rule(void *self, const rn_real *const *sent, size_t n, size_t dim,
+                               rn_real *out) {
     watch((watcher *)self);
     (void)n;
     memcpy(out, sent[0], dim * sizeof *out);
@@ -191,7 +208,8 @@ TEST callbacks_keep_to_their_agent_or_thread(int own_rule) {
     rn_net_desc shape = rn_make_net_desc(4, 2);
     rn_trainer_desc d;
     rn_trainer *t = NULL;
-    watcher bits = watcher_make(), gamma = watcher_make(), progress = watcher_make(), rule = watcher_make();
+    watcher bits = watcher_make(), gamma = watcher_make(), progress = watcher_make(),
+            rule = watcher_make();
     shape.hidden[0] = 8;
     d = rn_make_trainer_desc(N, F, envs, rn_make_net_policy(&net, &shape));
     memcpy(&before, &net, sizeof net);
@@ -238,9 +256,9 @@ TEST callbacks_keep_to_their_agent_or_thread(int own_rule) {
 /* ---- different objects, any threads at once; one net for all of them */
 typedef struct run_of {
     const rn_policy *policy;
-    uint64_t         seed;
-    rn_real          theta[DIM];
-    rn_status        status;
+    uint64_t seed;
+    rn_real theta[DIM];
+    rn_status status;
 } run_of;
 
 static void train_job(void *arg, size_t i) {
@@ -254,10 +272,12 @@ static void train_job(void *arg, size_t i) {
     d.seed = r->seed;
     d.adversaries = F;
     r->status = rn_trainer_create(&t, &d);
-    for (int round = 0; r->status == RN_OK && round < 8; round++) r->status = rn_trainer_run_round(t);
+    for (int round = 0; r->status == RN_OK && round < 8; round++)
+        r->status = rn_trainer_run_round(t);
     if (r->status == RN_OK) memcpy(r->theta, rn_trainer_theta(t), d.policy.dim * sizeof *r->theta);
     rn_trainer_destroy(t);
 }
+
 TEST trainers_do_not_meet(void) {
     run_of *runs = (run_of *)need(calloc(2 * THREADS, sizeof *runs));
     rn_net net;
@@ -265,7 +285,10 @@ TEST trainers_do_not_meet(void) {
     rn_policy policy;
     shape.hidden[0] = shape.hidden[1] = 16;
     policy = rn_make_net_policy(&net, &shape);
-    for (size_t i = 0; i < 2 * THREADS; i++) { runs[i].policy = &policy; runs[i].seed = i % THREADS; }
+    for (size_t i = 0; i < 2 * THREADS; i++) {
+        runs[i].policy = &policy;
+        runs[i].seed = i % THREADS;
+    }
     for (size_t i = 0; i < THREADS; i++) train_job(runs, i);
     pool_run(&four, THREADS, train_job, runs + THREADS);
     for (size_t i = 0; i < THREADS; i++) {
@@ -273,13 +296,15 @@ TEST trainers_do_not_meet(void) {
         ASSERT_EQ(RN_OK, runs[THREADS + i].status);
         ASSERT(same_bits(runs[i].theta, runs[THREADS + i].theta, policy.dim));
     }
-    ASSERT_FALSE(same_bits(runs[0].theta, runs[1].theta, policy.dim)); /* the seeds differ: the runs are not empty */
+    ASSERT_FALSE(same_bits(runs[0].theta, runs[1].theta,
+                           policy.dim)); /* the seeds differ: the runs are not empty */
     free(runs);
     PASS();
 }
 
 SUITE(threads) {
-    for (int rule = 0; rule < AGG_RULE_COUNT; rule++) RUN_TESTp(calls_share_what_they_read, (agg_rule)rule);
+    for (int rule = 0; rule < AGG_RULE_COUNT; rule++)
+        RUN_TESTp(calls_share_what_they_read, (agg_rule)rule);
     RUN_TEST(random_bits_come_from_the_calling_thread);
     RUN_TESTp(callbacks_keep_to_their_agent_or_thread, 0);
     RUN_TESTp(callbacks_keep_to_their_agent_or_thread, 1);
@@ -287,6 +312,7 @@ SUITE(threads) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     pool_start(&four, THREADS);

@@ -1,5 +1,5 @@
-/* Saving and loading in resnharpg.h: a run broken off anywhere goes on with the same bits; damaged, foreign and hostile
-   bytes are refused with a status and change nothing. */
+/* Saving and loading in resnharpg.h: a run broken off anywhere goes on with the same bits; damaged,
+   foreign and hostile bytes are refused with a status and change nothing. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "greatest.h"
@@ -10,7 +10,8 @@
 enum { N = TEAM, ROUNDS = 6, DIM = 32 };
 
 /* ---- resuming */
-/* the run is broken off after every `budget` steps (0: after whole rounds), and each time another trainer goes on */
+/* the run is broken off after every `budget` steps (0: after whole rounds), and each time another
+   trainer goes on */
 TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
     static setup one, two;
     rn_trainer *unbroken, *now;
@@ -27,7 +28,8 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
             setup_make(&two, kind); /* the tasks too are new */
             two.walks[0].state = 1; /* and not in the state of the old ones */
             ASSERT_EQ(RN_OK, rn_trainer_create(&now, &two.d));
-            for (int i = 0; i < round % 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(now)); /* it may have a past */
+            for (int i = 0; i < round % 3; i++)
+                ASSERT_EQ(RN_OK, rn_trainer_run_round(now)); /* it may have a past */
             if (round % 3 == 2) (void)rn_trainer_tick(now, 3, NULL);
             ASSERT_EQ(RN_OK, rn_trainer_load(now, state.at, state.size));
             if (budget) ASSERT(same_state(now, state));
@@ -47,6 +49,7 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
     rn_trainer_destroy(now);
     PASS();
 }
+
 TEST agents_and_servers_resume(void) {
     static setup s, other;
     rn_trainer *t, *u;
@@ -64,7 +67,8 @@ TEST agents_and_servers_resume(void) {
         ASSERT_EQ(RN_ERR_MEMORY, rn_server_save(rn_trainer_server(t), b, size - 1));
         ASSERT_EQ(RN_OK, rn_server_save(rn_trainer_server(t), b, size));
         ASSERT_EQ(RN_OK, rn_server_load(rn_trainer_server(u), b, size));
-        ASSERT_EQ(RN_ERR_MISMATCH, rn_agent_load(rn_trainer_agent(u, 0), b, size));  /* another kind of thing */
+        ASSERT_EQ(RN_ERR_MISMATCH,
+                  rn_agent_load(rn_trainer_agent(u, 0), b, size)); /* another kind of thing */
         ASSERT_EQ(RN_ERR_MISMATCH, rn_trainer_load(u, b, size));
         free(b);
     }
@@ -85,6 +89,7 @@ TEST agents_and_servers_resume(void) {
     rn_trainer_destroy(u);
     PASS();
 }
+
 TEST tasks_that_cannot_be_saved(void) {
     static setup s;
     rn_trainer *t;
@@ -99,7 +104,8 @@ TEST tasks_that_cannot_be_saved(void) {
     ASSERT_EQ(RN_OK, rn_trainer_save(t, b, size)); /* between rounds they need not */
     ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 2, NULL));
     ASSERT_EQ(RN_ERR_NO_SAVE, rn_trainer_save(t, b, 2 * size));
-    for (size_t i = 0; i < N; i++) refused += rn_agent_save(rn_trainer_agent(t, i), b + size, size) == RN_ERR_NO_SAVE;
+    for (size_t i = 0; i < N; i++)
+        refused += rn_agent_save(rn_trainer_agent(t, i), b + size, size) == RN_ERR_NO_SAVE;
     ASSERT(refused > 0 && refused < N);
     ASSERT_EQ(RN_OK, rn_trainer_load(t, b, size)); /* gives the broken round up */
     ASSERT_EQ((size_t)1, rn_trainer_rounds_done(t));
@@ -110,15 +116,23 @@ TEST tasks_that_cannot_be_saved(void) {
 }
 
 /* ---- damage. The trainer is in the middle of a round, some agents playing, some between two trajectories. */
-typedef struct victim { setup s; rn_trainer *t; bytes state; } victim;
+typedef struct victim {
+    setup s;
+    rn_trainer *t;
+    bytes state;
+} victim;
+
 static victim v;
+
 static void victim_open(int kind) {
     setup_make(&v.s, kind);
     if (rn_trainer_create(&v.t, &v.s.d) != RN_OK) abort();
-    for (int i = 0; i < 2; i++) if (rn_trainer_run_round(v.t) != RN_OK) abort();
+    for (int i = 0; i < 2; i++)
+        if (rn_trainer_run_round(v.t) != RN_OK) abort();
     if (rn_trainer_tick(v.t, 14, NULL) != RN_MORE) abort();
     v.state = saved(v.t);
 }
+
 /* goes on as if nothing had happened */
 static int victim_close(int kind) {
     static setup s;
@@ -134,7 +148,10 @@ static int victim_close(int kind) {
     free(v.state.at);
     return fine;
 }
-static int is_refusal(rn_status s) { return s == RN_ERR_FORMAT || s == RN_ERR_MISMATCH || s == RN_ERR_CORRUPT; }
+
+static int is_refusal(rn_status s) {
+    return s == RN_ERR_FORMAT || s == RN_ERR_MISMATCH || s == RN_ERR_CORRUPT;
+}
 
 /* the saved state b is tried on a victim that is somewhere else, so that a partial load shows */
 TEST damage_is_noticed(int kind) {
@@ -152,11 +169,13 @@ TEST damage_is_noticed(int kind) {
         s = rn_trainer_load(v.t, b.at, b.size);
         b.at[i] = old;
         if (!is_refusal(s)) FAILm(WHY("byte %u: %s", (unsigned)i, rn_status_text(s)));
-        if (i < 16 && s != RN_ERR_FORMAT) FAILm(WHY("byte %u of magic: %s", (unsigned)i, rn_status_text(s)));
+        if (i < 16 && s != RN_ERR_FORMAT)
+            FAILm(WHY("byte %u of magic: %s", (unsigned)i, rn_status_text(s)));
     }
     ASSERT(same_state(v.t, v.state));
     for (size_t size = 0; size < b.size; size++) {
-        unsigned char *copy = (unsigned char *)need(malloc(size + 1)); /* reading beyond is seen by sanitizers */
+        unsigned char *copy =
+            (unsigned char *)need(malloc(size + 1)); /* reading beyond is seen by sanitizers */
         rn_status s;
         memcpy(copy, b.at, size);
         s = rn_trainer_load(v.t, copy, size);
@@ -180,24 +199,29 @@ TEST damage_is_noticed(int kind) {
 }
 
 /* ---- an enemy who knows the format: damage with a right CRC */
-static void put_real(unsigned char *at, double x) { /* little-endian */
+/* little-endian */
+static void put_real(unsigned char *at, double x) {
     rn_real r = (rn_real)x;
     uint64_t bits = 0;
-    #ifdef AGG_DOUBLE
+#ifdef AGG_DOUBLE
     memcpy(&bits, &r, 8);
-    #else
+#else
     uint32_t b32;
     memcpy(&b32, &r, 4);
     bits = b32;
-    #endif
+#endif
     for (size_t i = 0; i < sizeof r; i++) at[i] = (unsigned char)(bits >> (8 * i));
 }
-static size_t find(bytes b, const rn_real *x) { /* where a number is stored */
+
+/* where a number is stored */
+static size_t find(bytes b, const rn_real *x) {
     unsigned char pattern[3 * sizeof(rn_real)];
     for (size_t i = 0; i < 3; i++) put_real(pattern + i * sizeof *x, (double)x[i]);
-    for (size_t i = 0; i + sizeof pattern < b.size; i++) if (!memcmp(b.at + i, pattern, sizeof pattern)) return i;
+    for (size_t i = 0; i + sizeof pattern < b.size; i++)
+        if (!memcmp(b.at + i, pattern, sizeof pattern)) return i;
     return 0;
 }
+
 TEST sealing_is_understood(void) {
     bytes b;
     victim_open(PLAIN);
@@ -210,8 +234,9 @@ TEST sealing_is_understood(void) {
     ASSERT(victim_close(PLAIN));
     PASS();
 }
+
 TEST planted_nan_is_refused(int kind) {
-    static const double plants[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
+    static const double plants[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     const rn_real *targets[3];
     victim_open(kind);
     targets[0] = rn_trainer_theta(v.t);
@@ -230,9 +255,11 @@ TEST planted_nan_is_refused(int kind) {
     ASSERT(victim_close(kind));
     PASS();
 }
-/* Any bytes with a right CRC: refused and nothing changed, or taken: then theta is finite, the state can be saved and
-   loaded again, and the run goes on without hanging or crashing. */
-TEST counters_at_their_end(int kind) { /* a state that was taken can be saved a round later, and taken again */
+
+/* Any bytes with a right CRC: refused and nothing changed, or taken: then theta is finite, the
+   state can be saved and loaded again, and the run goes on without hanging or crashing. */
+/* a state that was taken can be saved a round later, and taken again */
+TEST counters_at_their_end(int kind) {
     size_t taken = 0;
     bytes b;
     victim_open(kind);
@@ -258,11 +285,25 @@ TEST counters_at_their_end(int kind) { /* a state that was taken can be saved a 
     ASSERT(victim_close(kind));
     PASS();
 }
+
 TEST forged_states_do_no_harm(int kind) {
     rng r = rng_make(31 + (uint64_t)kind);
-    static const uint64_t evil[] = { 0, 1, 2, 3, 5, 6, 0x7fffffffu, 0xffffffffu, UINT64_C(0x7fffffffffffffff),
-        (uint64_t)-1, UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000), UINT64_C(0x7fc000007fc00000),
-        UINT64_C(0x7fefffffffffffff), UINT64_C(0x4010000000000000), UINT64_C(0xbff0000000000000) };
+    static const uint64_t evil[] = {0,
+                                    1,
+                                    2,
+                                    3,
+                                    5,
+                                    6,
+                                    0x7fffffffu,
+                                    0xffffffffu,
+                                    UINT64_C(0x7fffffffffffffff),
+                                    (uint64_t)-1,
+                                    UINT64_C(0x7ff8000000000000),
+                                    UINT64_C(0x7ff0000000000000),
+                                    UINT64_C(0x7fc000007fc00000),
+                                    UINT64_C(0x7fefffffffffffff),
+                                    UINT64_C(0x4010000000000000),
+                                    UINT64_C(0xbff0000000000000)};
     size_t taken = 0, refused = 0;
     bytes b;
     victim_open(kind);
@@ -281,7 +322,8 @@ TEST forged_states_do_no_harm(int kind) {
         if (s == RN_OK) {
             bytes again = saved(v.t);
             taken++;
-            if (!same(again, f)) FAILm(WHY("offset %u: what was taken is not what is there", (unsigned)at));
+            if (!same(again, f))
+                FAILm(WHY("offset %u: what was taken is not what is there", (unsigned)at));
             free(again.at);
             ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
             for (int i = 0; i < 3; i++) {
@@ -291,7 +333,8 @@ TEST forged_states_do_no_harm(int kind) {
             }
             for (size_t i = 0; i < N; i++)
                 if (rn_trainer_agent_status(v.t, i) == RN_ERR_ORDER)
-                    FAILm(WHY("offset %u: agent %u never ends its round", (unsigned)at, (unsigned)i));
+                    FAILm(
+                        WHY("offset %u: agent %u never ends its round", (unsigned)at, (unsigned)i));
             ASSERT(rn_trainer_save_size(v.t) > 0);
             ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
             ASSERT_EQ(RN_OK, rn_trainer_load(v.t, b.at, b.size));
@@ -307,13 +350,15 @@ TEST forged_states_do_no_harm(int kind) {
     ASSERT(victim_close(kind));
     PASS();
 }
+
 /* what no honest run can have: out of range, though finite */
 TEST impossible_numbers_are_refused(void) {
     bytes b;
     size_t found = 0;
     victim_open(ADAM);
     b = saved(v.t);
-    for (size_t i = 32; i + 16 < b.size; i++) { /* eta = 0.4 of each busy agent: 2 would turn the average around */
+    for (size_t i = 32; i + 16 < b.size;
+         i++) { /* eta = 0.4 of each busy agent: 2 would turn the average around */
         double eta = 0.4, two = 2;
         unsigned char want[8], put[8];
         uint64_t bits;
@@ -331,7 +376,8 @@ TEST impossible_numbers_are_refused(void) {
     }
     ASSERT_EQ((size_t)N, found);
     { /* Adam's averages of squares, between the server's direction and average, and the agents */
-        const size_t at = find(b, rn_server_direction(rn_trainer_server(v.t))) + 2 * v.s.p.policy.dim * sizeof(rn_real);
+        const size_t at = find(b, rn_server_direction(rn_trainer_server(v.t))) +
+                          2 * v.s.p.policy.dim * sizeof(rn_real);
         ASSERT((b.at[at + sizeof(rn_real) - 1] & 0x80) == 0);
         b.at[at + sizeof(rn_real) - 1] |= 0x80; /* its root would be NaN */
         reseal(b);
@@ -341,6 +387,7 @@ TEST impossible_numbers_are_refused(void) {
     ASSERT(victim_close(ADAM));
     PASS();
 }
+
 /* a task may refuse its bytes; then the tasks before it are put back */
 TEST tasks_may_refuse(void) {
     bytes b;
@@ -350,9 +397,10 @@ TEST tasks_may_refuse(void) {
     (void)rn_trainer_tick(v.t, 3, NULL);
     free(v.state.at);
     v.state = saved(v.t);
-    for (size_t i = 40; i + 16 <= b.size; i++) { /* the state of a walk: below 3, then its resets, 4 or 5 so far */
-        if (b.at[i] < 3 && !b.at[i + 1] && !b.at[i + 2] && !b.at[i + 3] && b.at[i + 4] == 4 && !b.at[i + 5] &&
-            !b.at[i + 6] && !b.at[i + 7] && i + 8 < b.size) {
+    for (size_t i = 40; i + 16 <= b.size;
+         i++) { /* the state of a walk: below 3, then its resets, 4 or 5 so far */
+        if (b.at[i] < 3 && !b.at[i + 1] && !b.at[i + 2] && !b.at[i + 3] && b.at[i + 4] == 4 &&
+            !b.at[i + 5] && !b.at[i + 6] && !b.at[i + 7] && i + 8 < b.size) {
             bytes f;
             rn_status s;
             f.size = b.size;
@@ -362,7 +410,10 @@ TEST tasks_may_refuse(void) {
             reseal(f);
             s = rn_trainer_load(v.t, f.at, f.size);
             free(f.at);
-            if (s == RN_OK) { ASSERT_EQ(RN_OK, rn_trainer_load(v.t, v.state.at, v.state.size)); continue; }
+            if (s == RN_OK) {
+                ASSERT_EQ(RN_OK, rn_trainer_load(v.t, v.state.at, v.state.size));
+                continue;
+            }
             hits++;
             ASSERT_EQ(RN_ERR_CORRUPT, s);
             ASSERT(same_state(v.t, v.state));
@@ -398,9 +449,11 @@ TEST foreign_states_are_refused(void) {
     ASSERT(victim_close(PLAIN));
     PASS();
 }
+
 /* other sizes or options of the method and the step */
 TEST other_descs_are_refused(void) {
     enum { CHANGES = 15 };
+
     victim_open(RIDGE);
     for (int k = 0; k < CHANGES; k++) {
         static setup s;
@@ -409,26 +462,30 @@ TEST other_descs_are_refused(void) {
         const rn_net_desc wider = net_desc(FEATURES, ACTIONS, 3, 0, RN_TANH);
         setup_make(&s, RIDGE);
         switch (k) {
-        case 0:  s.d.agents = N - 1;                               break;
-        case 1:  (void)model_net(&s.p, &wider); s.d.policy = s.p.policy; break;
-        case 2:  s.d.method.horizon = 6;                           break;
-        case 3:  s.d.method.batch = 2;                             break;
-        case 4:  s.d.method.discount = 0.91;                       break;
-        case 5:  s.d.method.estimator = RN_REINFORCE;              break;
-        case 6:  s.d.method.baseline = RN_BASELINE_TIME;           break;
-        case 7:  s.d.method.no_hessian = 1;                        break;
-        case 8:  s.d.method.causal = 0;                            break;
-        case 9:  s.d.method.whiten = 1;                            break;
-        case 10: s.d.method.clip = 1;                              break;
-        case 11: s.d.server.update = RN_UPDATE_PLAIN;                  break;
-        case 12: s.d.server.radius = 9;                            break;
-        case 13: s.d.method.no_memory = 1;                         break;
-        default: s.d.method.forget = 0.5;                          break;
+        case 0: s.d.agents = N - 1; break;
+        case 1:
+            (void)model_net(&s.p, &wider);
+            s.d.policy = s.p.policy;
+            break;
+        case 2: s.d.method.horizon = 6; break;
+        case 3: s.d.method.batch = 2; break;
+        case 4: s.d.method.discount = 0.91; break;
+        case 5: s.d.method.estimator = RN_REINFORCE; break;
+        case 6: s.d.method.baseline = RN_BASELINE_TIME; break;
+        case 7: s.d.method.no_hessian = 1; break;
+        case 8: s.d.method.causal = 0; break;
+        case 9: s.d.method.whiten = 1; break;
+        case 10: s.d.method.clip = 1; break;
+        case 11: s.d.server.update = RN_UPDATE_PLAIN; break;
+        case 12: s.d.server.radius = 9; break;
+        case 13: s.d.method.no_memory = 1; break;
+        default: s.d.method.forget = 0.5; break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
         ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         before = saved(t);
-        if (rn_trainer_load(t, v.state.at, v.state.size) != RN_ERR_MISMATCH) FAILm(WHY("change %d is not seen", k));
+        if (rn_trainer_load(t, v.state.at, v.state.size) != RN_ERR_MISMATCH)
+            FAILm(WHY("change %d is not seen", k));
         ASSERT(same_state(t, before));
         free(before.at);
         rn_trainer_destroy(t);
@@ -436,12 +493,15 @@ TEST other_descs_are_refused(void) {
     ASSERT(victim_close(RIDGE));
     PASS();
 }
+
 /* a saved state can be loaded, whatever finite rewards came */
-static rn_step_result giant_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+static rn_step_result giant_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
     const rn_step_result result = walk_step(self, act, r, obs, reward);
     *reward = (double)REAL_MAX / 4 * (*reward > 0 ? 1 : -1);
     return result;
 }
+
 TEST giant_rewards_can_be_saved(rn_baseline baseline) {
     static setup s;
     rn_trainer *t;
@@ -475,6 +535,7 @@ SUITE(resuming) {
     RUN_TEST(agents_and_servers_resume);
     RUN_TEST(tasks_that_cannot_be_saved);
 }
+
 SUITE(damage) {
     RUN_TEST(sealing_is_understood);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -493,6 +554,7 @@ SUITE(damage) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(resuming);

@@ -1,10 +1,10 @@
-/* Threads: with pools of 2 to 8 both headers give the bits they give alone, and calls at the same time share what they are
-   allowed to share. `make tsan` looks for races while this runs. */
+/* Threads: with pools of 2 to 8 both headers give the bits they give alone, and calls at the same
+   time share what they are allowed to share. `make tsan` looks for races while this runs. */
 #if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200112L
-#define HAVE_THREADS 1
+  #define _POSIX_C_SOURCE 200112L
+  #define HAVE_THREADS    1
 #else
-#define HAVE_THREADS 0
+  #define HAVE_THREADS 0
 #endif
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -13,20 +13,22 @@
 #include "tiny.h"
 
 #if HAVE_THREADS
-#include "../examples/pool.h"
+  #include "../examples/pool.h"
 
 enum { N = 7, MOST = 8 };
 
 /* ---- one call, spread over a pool. Several slices of coordinates, or there would be one job. */
 TEST pools_and_rules(agg_rule rule) {
-    static const size_t dims[] = { 5, 4099, 9000 };
+    static const size_t dims[] = {5, 4099, 9000};
     for (size_t c = 0; c < 3; c++)
         for (int pre = 0; pre < AGG_PRE_COUNT; pre++) {
             const size_t dim = dims[c];
-            agg_desc d = agg_make_desc(rule, N, dim, rule == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : 1);
+            agg_desc d =
+                agg_make_desc(rule, N, dim, rule == AGG_MEAN || pre == AGG_PRE_BUCKETING ? 0 : 1);
             rng r = rng_make(dim), seeded;
             rows x = rows_new(N, dim);
-            agg_real *alone = (agg_real *)need(malloc(dim * sizeof *alone)), *out = (agg_real *)need(malloc(dim * sizeof *out));
+            agg_real *alone = (agg_real *)need(malloc(dim * sizeof *alone)),
+                     *out = (agg_real *)need(malloc(dim * sizeof *out));
             agg_report rep = report_new(N);
             fill_rows(&x, LAY_RANDOM, &r);
             d.pre[0] = (agg_pre)pre;
@@ -53,7 +55,13 @@ TEST pools_and_rules(agg_rule rule) {
 }
 
 /* ---- a trainer: tasks and random numbers of each agent's own, one policy for all */
-typedef struct team { mdp m; walk walks[N]; rn_env envs[N]; rn_trainer_desc d; } team;
+typedef struct team {
+    mdp m;
+    walk walks[N];
+    rn_env envs[N];
+    rn_trainer_desc d;
+} team;
+
 static void team_make(team *t, const model *p, rn_baseline baseline) {
     memset(t, 0, sizeof *t);
     t->m = mdp_random(70);
@@ -65,11 +73,15 @@ static void team_make(team *t, const model *p, rn_baseline baseline) {
     t->d.adversaries = 2;
     t->d.attack.vector.kind = AGG_ATTACK_NOISE;
 }
+
 static void model_make(model *p, int table) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 3, RN_TANH);
-    if (table) (void)model_table(p, STATES, ACTIONS);
-    else       (void)model_net(p, &net);
+    if (table)
+        (void)model_table(p, STATES, ACTIONS);
+    else
+        (void)model_net(p, &net);
 }
+
 TEST pools_and_trainers(int table, rn_baseline baseline) {
     static team alone, pooled;
     static model p;
@@ -82,7 +94,8 @@ TEST pools_and_trainers(int table, rn_baseline baseline) {
         pool_start(&workers, threads);
         pooled.d.jobs.run = pool_run;
         pooled.d.jobs.self = &workers;
-        pooled.d.server.agg.jobs = pooled.d.jobs; /* the server's rule on the same pool, between the agents' turns */
+        pooled.d.server.agg.jobs =
+            pooled.d.jobs; /* the server's rule on the same pool, between the agents' turns */
         ASSERT_EQ(RN_OK, rn_trainer_create(&a, &alone.d));
         ASSERT_EQ(RN_OK, rn_trainer_create(&b, &pooled.d));
         for (int round = 0; round < 6; round++) {
@@ -102,24 +115,27 @@ TEST pools_and_trainers(int table, rn_baseline baseline) {
 /* ---- calls at the same time: desc, rows and policy are shared; out, scratch and trainers are each caller's own */
 typedef struct crowd {
     const agg_desc *d;
-    const rows     *x;
-    const model    *p;
-    agg_real        out[MOST][32];
-    rn_real         theta[MOST][32];
-    rn_status       status[MOST];
-    team            teams[MOST];
+    const rows *x;
+    const model *p;
+    agg_real out[MOST][32];
+    rn_real theta[MOST][32];
+    rn_status status[MOST];
+    team teams[MOST];
 } crowd;
+
 static void crowd_job(void *arg, size_t i) {
     crowd *c = (crowd *)arg;
     rn_trainer *t;
     (void)run(c->d, c->x->row, c->out[i], NULL);
     team_make(&c->teams[i], c->p, RN_BASELINE_RIDGE);
     c->status[i] = rn_trainer_create(&t, &c->teams[i].d);
-    for (int round = 0; round < 4 && c->status[i] == RN_OK; round++) c->status[i] = rn_trainer_run_round(t);
+    for (int round = 0; round < 4 && c->status[i] == RN_OK; round++)
+        c->status[i] = rn_trainer_run_round(t);
     if (c->status[i] != RN_OK) return;
     memcpy(c->theta[i], rn_trainer_theta(t), c->p->policy.dim * sizeof *c->theta[i]);
     rn_trainer_destroy(t);
 }
+
 TEST many_at_the_same_time(void) {
     static crowd c;
     static model p;
@@ -139,7 +155,8 @@ TEST many_at_the_same_time(void) {
         pool_run(&workers, MOST, crowd_job, &c);
         for (size_t i = 0; i < MOST; i++) {
             ASSERT_EQ(RN_OK, c.status[i]);
-            ASSERT(same_bits(c.out[0], c.out[i], 32) && same_bits(c.theta[0], c.theta[i], p.policy.dim));
+            ASSERT(same_bits(c.out[0], c.out[i], 32) &&
+                   same_bits(c.theta[0], c.theta[i], p.policy.dim));
         }
     }
     pool_stop(&workers);
@@ -160,10 +177,12 @@ SUITE(threads) {
 }
 #else
 TEST no_threads(void) { SKIPm("threads are only tried where there is pthread.h"); }
+
 SUITE(threads) { RUN_TEST(no_threads); }
 #endif
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(threads);

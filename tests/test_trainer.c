@@ -1,5 +1,6 @@
-/* The agents, server and trainer of resnharpg.h, round by round, against a plain and slow Algorithm 1 written here for
-   every option; and the promise of the same bits for any threads, budgets and arrangement of the parts. */
+/* The agents, server and trainer of resnharpg.h, round by round, against a plain and slow Algorithm
+   1 written here for every option; and the promise of the same bits for any threads, budgets and
+   arrangement of the parts. */
 #define _POSIX_C_SOURCE 200112L
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -16,6 +17,8 @@
 enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 };
 
 /* ---- the options under test */
+
+/* clang-format off */
 #define OPTION_LIST(O)                                                                                          \
     O(PAPER,            )                                                                                       \
     O(TABLE_POLICY,     )                                                                                       \
@@ -86,32 +89,41 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
     O(TOO_MANY_SILENT,  d->adversaries = 3; d->attack.kind = RN_ATTACK_SILENCE)                                              \
     O(OWN_RNGS,         )                                                                                       \
     O(MADE_ENVS,        )
+/* clang-format on */
 #define OPTION_X(id, ...) OPT_##id,
+
 enum { OPTION_LIST(OPTION_X) OPTIONS };
+
 #undef OPTION_X
 #define OPTION_X(id, ...) #id,
-static const char *const option_names[OPTIONS] = { OPTION_LIST(OPTION_X) };
+static const char *const option_names[OPTIONS] = {OPTION_LIST(OPTION_X)};
 #undef OPTION_X
 
 static double half = 0.5, third = 0.3;
+
 static double wave(void *self, size_t t) { return *(double *)self * (t % 2 ? 1.0 : 0.5); }
-static agg_status first_row(void *self, const rn_real *const *row, size_t n, size_t dim, rn_real *out) {
-    (void)self; (void)n;
+
+static agg_status first_row(void *self, const rn_real *const *row, size_t n, size_t dim,
+                            rn_real *out) {
+    (void)self;
+    (void)n;
     memcpy(out, row[0], dim * sizeof *out);
     return AGG_OK;
 }
+
 typedef struct setup { /* all that a desc points to */
-    mdp       m;
-    model     p;
-    walk      walks[N];
-    rn_env    envs[N];
-    rn_attack    each[N];
+    mdp m;
+    model p;
+    walk walks[N];
+    rn_env envs[N];
+    rn_attack each[N];
     rn_random randoms[N];
-    agg_rng   rngs[N];
-    rng       noise, bucket;
-    rn_real   theta[DIM], start[DIM];
+    agg_rng rngs[N];
+    rng noise, bucket;
+    rn_real theta[DIM], start[DIM];
     rn_trainer_desc d;
 } setup;
+
 static rn_env setup_env(void *self, size_t i) { return ((setup *)self)->envs[i]; }
 
 static void setup_make(setup *s, int option) {
@@ -127,8 +139,10 @@ static void setup_make(setup *s, int option) {
     s->bucket = rng_make(2);
     noise_rng = rng_for_library(&s->noise);
     bucket_rng = rng_for_library(&s->bucket);
-    if (option == OPT_TABLE_POLICY) (void)model_table(&s->p, STATES, ACTIONS);
-    else                            (void)model_net(&s->p, &net);
+    if (option == OPT_TABLE_POLICY)
+        (void)model_table(&s->p, STATES, ACTIONS);
+    else
+        (void)model_net(&s->p, &net);
     for (size_t i = 0; i < s->p.policy.dim; i++) {
         s->theta[i] = (rn_real)(0.7 * rng_normal(&r));
         s->start[i] = (rn_real)(0.1 * rng_normal(&r));
@@ -152,30 +166,44 @@ static void setup_make(setup *s, int option) {
     d->server.eta = rn_schedule_constant(0.4);
     d->server.gamma = rn_schedule_constant(0.2);
     if (option == OPT_OWN_RNGS) d->rngs = s->rngs;
-    if (option == OPT_MADE_ENVS) { d->envs = NULL; d->make_env = setup_env; d->make_env_self = s; }
-    #define OPTION_X(id, ...) case OPT_##id: __VA_ARGS__; break;
-    switch (option) { OPTION_LIST(OPTION_X) default: break; }
-    #undef OPTION_X
+    if (option == OPT_MADE_ENVS) {
+        d->envs = NULL;
+        d->make_env = setup_env;
+        d->make_env_self = s;
+    }
+#define OPTION_X(id, ...)                                                                          \
+  case OPT_##id: __VA_ARGS__; break;
+    switch (option) { OPTION_LIST(OPTION_X) default : break; }
+#undef OPTION_X
 }
 
 /* ---- Algorithm 1, plain. Everything in long double, sums over all pairs, all past data kept. */
-typedef struct plain_data { size_t round, t; wide psi, x[X], y; } plain_data;
+typedef struct plain_data {
+    size_t round, t;
+    wide psi, x[X], y;
+} plain_data;
+
 typedef struct plain_agent {
-    rn_random  random;
-    agg_rng    rng;
-    walk       walk;
-    rn_env     env;
-    wide       d[DIM], before[DIM];
-    int        has_d, random_action, flip_reward;
-    size_t     round, trajectories, steps, past_n;
-    double     mean_return, mean_length;
+    rn_random random;
+    agg_rng rng;
+    walk walk;
+    rn_env env;
+    wide d[DIM], before[DIM];
+    int has_d, random_action, flip_reward;
+    size_t round, trajectories, steps, past_n;
+    double mean_return, mean_length;
     plain_data past[MEMORY];
-    wide       coef[X];
+    wide coef[X];
 } plain_agent;
-typedef struct plain_trajectory { size_t T; rn_real obs[(H + 1) * FEATURES], act[H]; double reward[H]; } plain_trajectory;
+
+typedef struct plain_trajectory {
+    size_t T;
+    rn_real obs[(H + 1) * FEATURES], act[H];
+    double reward[H];
+} plain_trajectory;
 
 static const rn_method *plain_method; /* with defaults filled in */
-static const model     *plain_model;
+static const model *plain_model;
 
 static void plain_play(plain_agent *a, const wide *theta, plain_trajectory *e) {
     const size_t obs_dim = plain_model->policy.obs_dim;
@@ -187,26 +215,37 @@ static void plain_play(plain_agent *a, const wide *theta, plain_trajectory *e) {
         const rn_real *now = e->obs + e->T * obs_dim;
         rn_real zero = 0;
         hy_obs(now, obs_dim, x);
-        if (a->random_action) e->act[e->T] = (rn_real)rn_draw_below(&a->rng, ACTIONS);
-        else e->act[e->T] = (wide)rn_draw_uniform(&a->rng) < expl(model_log_pi(plain_model, th, x, &zero).v) ? 0 : 1;
-        result = a->env.step(a->env.self, &e->act[e->T], &a->rng, e->obs + (e->T + 1) * obs_dim, &e->reward[e->T]);
+        if (a->random_action)
+            e->act[e->T] = (rn_real)rn_draw_below(&a->rng, ACTIONS);
+        else
+            e->act[e->T] =
+                (wide)rn_draw_uniform(&a->rng) < expl(model_log_pi(plain_model, th, x, &zero).v)
+                    ? 0
+                    : 1;
+        result = a->env.step(a->env.self, &e->act[e->T], &a->rng, e->obs + (e->T + 1) * obs_dim,
+                             &e->reward[e->T]);
         if (a->flip_reward) e->reward[e->T] = -e->reward[e->T];
         a->steps++;
     }
     a->trajectories++;
 }
+
 static void plain_features(size_t t, const rn_real *obs, wide *x) {
     const size_t n = plain_model->policy.obs_dim;
     const wide time = (wide)t / (wide)plain_method->horizon;
     for (size_t i = 0; i < X; i++) x[i] = 0;
     x[0] = 1;
     for (size_t i = 1; i < 4; i++) x[i] = x[i - 1] * time;
-    for (size_t i = 0; i < n; i++) { x[4 + i] = (wide)obs[i]; x[4 + n + i] = (wide)obs[i] * (wide)obs[i]; }
+    for (size_t i = 0; i < n; i++) {
+        x[4 + i] = (wide)obs[i];
+        x[4 + n + i] = (wide)obs[i] * (wide)obs[i];
+    }
 }
+
 /* weighted ridge regression on all that was seen before this round, by elimination */
 static void plain_regression(plain_agent *a) {
     const size_t n = 4 + 2 * plain_model->policy.obs_dim;
-    wide A[X][X + 1] = { { 0 } };
+    wide A[X][X + 1] = {{0}};
     for (size_t k = 0; k < a->past_n; k++) {
         const plain_data *p = &a->past[k];
         const wide w = powl((wide)plain_method->forget, (wide)(a->round - 1 - p->round));
@@ -226,6 +265,7 @@ static void plain_regression(plain_agent *a) {
         }
     for (size_t i = 0; i < n; i++) a->coef[i] = A[i][n] / A[i][i];
 }
+
 static void plain_weights(plain_agent *a, const plain_trajectory *e, wide *w) {
     const size_t first = a->past_n;
     const int whole = plain_method->estimator == RN_REINFORCE;
@@ -245,7 +285,8 @@ static void plain_weights(plain_agent *a, const plain_trajectory *e, wide *w) {
             wide sum = 0, count = 0;
             for (size_t k = 0; k < first; k++)
                 if (a->past[k].t == t) {
-                    const wide age = powl((wide)plain_method->forget, (wide)(a->round - a->past[k].round));
+                    const wide age =
+                        powl((wide)plain_method->forget, (wide)(a->round - a->past[k].round));
                     sum += age * a->past[k].psi;
                     count += age;
                 }
@@ -263,20 +304,25 @@ static void plain_weights(plain_agent *a, const plain_trajectory *e, wide *w) {
         for (size_t t = 0; t < e->T; t++) w[t] = (w[t] - mean) / (sqrtl(var) + 1e-8L);
     }
 }
+
 static wide plain_norm(const wide *x, size_t n) {
     wide s = 0;
     for (size_t i = 0; i < n; i++) s += x[i] * x[i];
     return sqrtl(s);
 }
+
 static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     const size_t dim = plain_model->policy.dim, m = plain_method->batch;
-    wide u[DIM], g[DIM] = { 0 }, v[DIM] = { 0 }, part[DIM], w[H], size, most;
+    wide u[DIM], g[DIM] = {0}, v[DIM] = {0}, part[DIM], w[H], size, most;
     int moved = 0;
     a->round++;
     plain_regression(a);
     if (!a->has_d) { /* the first round */
         eta = 1;
-        for (size_t i = 0; i < dim; i++) { a->d[i] = 0; a->before[i] = theta[i]; }
+        for (size_t i = 0; i < dim; i++) {
+            a->d[i] = 0;
+            a->before[i] = theta[i];
+        }
     }
     for (size_t i = 0; i < dim; i++) {
         u[i] = theta[i] - a->before[i];
@@ -304,7 +350,8 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     }
     size = plain_norm(v, dim);
     most = (wide)plain_method->clip * plain_norm(a->d, dim);
-    if (plain_method->clip > 0 && size > most) for (size_t i = 0; i < dim; i++) v[i] *= most / size;
+    if (plain_method->clip > 0 && size > most)
+        for (size_t i = 0; i < dim; i++) v[i] *= most / size;
     for (size_t i = 0; i < dim; i++) {
         a->d[i] = (1 - eta) * ((plain_method->no_memory ? 0 : a->d[i]) + v[i]) + eta * g[i];
         a->before[i] = theta[i];
@@ -312,29 +359,39 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     a->has_d = 1;
 }
 
-typedef struct plain_server { wide theta[DIM], m[DIM], v[DIM]; size_t t, steps; } plain_server;
+typedef struct plain_server {
+    wide theta[DIM], m[DIM], v[DIM];
+    size_t t, steps;
+} plain_server;
+
 static wide plain_schedule(const rn_schedule *s, size_t t) {
     const size_t many = s->rounds ? s->rounds : 1;
     switch (s->kind) {
     case RN_SCHEDULE_CONSTANT: return (wide)s->value;
-    case RN_SCHEDULE_LINEAR:   return t > many ? (wide)s->end
-                           : (wide)s->value + ((wide)s->end - (wide)s->value) * (wide)(t - 1) / (wide)many;
-    case RN_SCHEDULE_STAIRCASE:    return (wide)s->value * powl((wide)s->factor, (wide)((t - 1) / many));
-    case RN_SCHEDULE_INVERSE:  return (wide)s->value / ((wide)(t / many) + (wide)s->shift);
+    case RN_SCHEDULE_LINEAR:
+        return t > many
+                   ? (wide)s->end
+                   : (wide)s->value + ((wide)s->end - (wide)s->value) * (wide)(t - 1) / (wide)many;
+    case RN_SCHEDULE_STAIRCASE:
+        return (wide)s->value * powl((wide)s->factor, (wide)((t - 1) / many));
+    case RN_SCHEDULE_INVERSE: return (wide)s->value / ((wide)(t / many) + (wide)s->shift);
     case RN_SCHEDULE_CALLBACK: return (wide)s->at(s->self, t);
     }
     return 0;
 }
+
 static void plain_step(plain_server *s, const rn_server_desc *d, const rn_real *dir, size_t dim) {
     const wide gamma = plain_schedule(&d->gamma, s->t);
-    const wide beta1 = d->beta1 > 0 ? (wide)d->beta1 : 0.9L, beta2 = d->beta2 > 0 ? (wide)d->beta2 : 0.999L;
+    const wide beta1 = d->beta1 > 0 ? (wide)d->beta1 : 0.9L,
+               beta2 = d->beta2 > 0 ? (wide)d->beta2 : 0.999L;
     const wide epsilon = d->epsilon > 0 ? (wide)d->epsilon : 1e-8L;
     wide x[DIM], norm;
     for (size_t i = 0; i < dim; i++) x[i] = (wide)dir[i];
     norm = plain_norm(x, dim);
     s->steps++;
     for (size_t i = 0; i < dim; i++) {
-        if (d->update == RN_UPDATE_NORMALISED || d->update == RN_UPDATE_ADAM_NORMALISED) x[i] = norm > 0 ? x[i] / norm : 0;
+        if (d->update == RN_UPDATE_NORMALISED || d->update == RN_UPDATE_ADAM_NORMALISED)
+            x[i] = norm > 0 ? x[i] / norm : 0;
         if (d->update == RN_UPDATE_ADAM || d->update == RN_UPDATE_ADAM_NORMALISED) {
             s->m[i] = beta1 * s->m[i] + (1 - beta1) * x[i];
             s->v[i] = beta2 * s->v[i] + (1 - beta2) * x[i] * x[i];
@@ -349,11 +406,11 @@ static void plain_step(plain_server *s, const rn_server_desc *d, const rn_real *
 }
 
 typedef struct plain_run {
-    setup       *s;      /* its own: random numbers for noise and buckets are drawn here too */
-    rn_method    method;
+    setup *s; /* its own: random numbers for noise and buckets are drawn here too */
+    rn_method method;
     plain_server server;
-    plain_agent  agents[N];
-    rn_attack       attacks[N];
+    plain_agent agents[N];
+    rn_attack attacks[N];
 } plain_run;
 
 static void plain_open(plain_run *p, setup *s) {
@@ -369,8 +426,10 @@ static void plain_open(plain_run *p, setup *s) {
     for (size_t i = 0; i < d->agents; i++) {
         plain_agent *a = &p->agents[i];
         p->attacks[i].kind = RN_ATTACK_NONE;
-        if (d->attacks) p->attacks[i] = d->attacks[i];
-        else if (i + d->adversaries >= d->agents) p->attacks[i] = d->attack;
+        if (d->attacks)
+            p->attacks[i] = d->attacks[i];
+        else if (i + d->adversaries >= d->agents)
+            p->attacks[i] = d->attack;
         a->random = d->rngs ? s->randoms[i] : rn_make_random(d->seed, (uint32_t)i);
         a->rng = rn_random_rng(&a->random);
         a->env = walk_env(&a->walk, &s->m, s->p.table);
@@ -378,6 +437,7 @@ static void plain_open(plain_run *p, setup *s) {
         a->flip_reward = p->attacks[i].kind == RN_ATTACK_REWARD_FLIP;
     }
 }
+
 static agg_status plain_trainer_round(plain_run *p) {
     const rn_trainer_desc *d = &p->s->d;
     const size_t n = d->agents, dim = p->s->p.policy.dim;
@@ -427,7 +487,9 @@ TEST every_round_is_algorithm_1(int option) {
     static plain_run plain;
     rn_trainer *trainer;
     double worst_theta = 0, worst_d = 0;
-    const double tol = option == OPT_RULE_GM ? TOL + 1e-9 : TOL; /* GM stops at a gap of 1e-6: where, rounding says */
+    const double tol = option == OPT_RULE_GM
+                           ? TOL + 1e-9
+                           : TOL; /* GM stops at a gap of 1e-6: where, rounding says */
     setup_make(&mine, option);
     setup_make(&theirs, option);
     plain_open(&plain, &mine);
@@ -456,10 +518,15 @@ TEST every_round_is_algorithm_1(int option) {
             ASSERT_EQ((uint64_t)a->steps, s.steps);
             ASSERT_EQ(a->walk.state, theirs.walks[i].state);
             ASSERT_EQ(a->walk.resets, theirs.walks[i].resets);
-            if (theirs.d.rngs) ASSERT(memcmp(&a->random, &theirs.randoms[i], sizeof a->random) == 0);
+            if (theirs.d.rngs)
+                ASSERT(memcmp(&a->random, &theirs.randoms[i], sizeof a->random) == 0);
             steps += s.steps;
-            if (!a->has_d) { ASSERT_EQ(NULL, rn_agent_direction(b)); continue; }
-            ASSERT(fabs(a->mean_return - s.mean_return) < 1e-12 && fabs(a->mean_length - s.mean_length) < 1e-12);
+            if (!a->has_d) {
+                ASSERT_EQ(NULL, rn_agent_direction(b));
+                continue;
+            }
+            ASSERT(fabs(a->mean_return - s.mean_return) < 1e-12 &&
+                   fabs(a->mean_length - s.mean_length) < 1e-12);
             e = compare(rn_agent_direction(b), a->d, dim);
             if (!(e <= worst_d)) worst_d = e;
         }
@@ -468,11 +535,14 @@ TEST every_round_is_algorithm_1(int option) {
         if (!(e <= worst_theta)) worst_theta = e;
     }
     rn_trainer_destroy(trainer);
-    if (GREATEST_IS_VERBOSE()) printf("    %-18s theta %.1e  d %.1e\n", option_names[option], worst_theta, worst_d);
-    if (!(worst_theta < tol)) FAILm(WHY("%s: theta misses by %g", option_names[option], worst_theta));
-    if (!(worst_d < tol))     FAILm(WHY("%s: d misses by %g", option_names[option], worst_d));
+    if (GREATEST_IS_VERBOSE())
+        printf("    %-18s theta %.1e  d %.1e\n", option_names[option], worst_theta, worst_d);
+    if (!(worst_theta < tol))
+        FAILm(WHY("%s: theta misses by %g", option_names[option], worst_theta));
+    if (!(worst_d < tol)) FAILm(WHY("%s: d misses by %g", option_names[option], worst_d));
     PASS();
 }
+
 TEST progress_tells_who_attacked(void) {
     static setup s;
     rn_trainer *t;
@@ -501,6 +571,7 @@ TEST progress_tells_who_attacked(void) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 /* an agent that was away: its v spans from the last theta it saw */
 TEST missing_manyare_no_problem(void) {
     static setup s;
@@ -529,7 +600,8 @@ TEST missing_manyare_no_problem(void) {
     ASSERT_EQ(NULL, rn_agent_direction(agent));
     for (int t = 0; t < 12; t++) {
         const double eta = 1.0 / (t + 1);
-        for (size_t i = 0; i < s.p.policy.dim; i++) theta[i] = (wide)(real[i] = (rn_real)(0.5 * rng_normal(&r)));
+        for (size_t i = 0; i < s.p.policy.dim; i++)
+            theta[i] = (wide)(real[i] = (rn_real)(0.5 * rng_normal(&r)));
         if (t % 3 == 1) continue; /* away */
         plain_round(&a, theta, (wide)eta);
         ASSERT_EQ(RN_OK, rn_agent_run_round(agent, real, eta));
@@ -538,6 +610,7 @@ TEST missing_manyare_no_problem(void) {
     free(block);
     PASS();
 }
+
 /* theta stays: no second trajectory; and then it is played again */
 TEST standing_still_saves_the_second_trajectory(void) {
     static setup s;
@@ -562,15 +635,22 @@ TEST options_matter(int option) {
         setup_make(&s, k ? option : OPT_PAPER);
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
         for (int i = 0; i < ROUNDS; i++) (void)rn_trainer_run_round(t);
-        if (k) ASSERT_EQ(option == OPT_PAPER || option == OPT_MADE_ENVS, same_bits(paper, rn_trainer_theta(t), 6));
-        else   memcpy(paper, rn_trainer_theta(t), 6 * sizeof *paper);
+        if (k)
+            ASSERT_EQ(option == OPT_PAPER || option == OPT_MADE_ENVS,
+                      same_bits(paper, rn_trainer_theta(t), 6));
+        else
+            memcpy(paper, rn_trainer_theta(t), 6 * sizeof *paper);
         rn_trainer_destroy(t);
     }
     PASS();
 }
 
 /* ---- the same bits */
-typedef struct outcome { unsigned char *bytes; size_t size; } outcome; /* the whole saved state */
+typedef struct outcome {
+    unsigned char *bytes;
+    size_t size;
+} outcome; /* the whole saved state */
+
 static outcome outcome_of(const rn_trainer *t) {
     outcome o;
     o.size = rn_trainer_save_size(t);
@@ -578,13 +658,18 @@ static outcome outcome_of(const rn_trainer *t) {
     if (rn_trainer_save(t, o.bytes, o.size) != RN_OK) abort();
     return o;
 }
-static int outcome_same(outcome *a, outcome *b) { /* frees b */
+
+/* frees b */
+static int outcome_same(outcome *a, outcome *b) {
     const int same = a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
     free(b->bytes);
     return same;
 }
-static const int some_options[] = { OPT_PAPER, OPT_BATCH, OPT_BASE_RIDGE_ALL, OPT_STEP_ADAM, OPT_ATTACK_EACH,
-    OPT_ATTACK_SILENCE, OPT_BASE_TIME, OPT_CLIP, OPT_TABLE_POLICY };
+
+static const int some_options[] = {OPT_PAPER,     OPT_BATCH,       OPT_BASE_RIDGE_ALL,
+                                   OPT_STEP_ADAM, OPT_ATTACK_EACH, OPT_ATTACK_SILENCE,
+                                   OPT_BASE_TIME, OPT_CLIP,        OPT_TABLE_POLICY};
+
 enum { SOME = sizeof some_options / sizeof *some_options };
 
 static outcome undisturbed(int option, size_t many) {
@@ -593,13 +678,15 @@ static outcome undisturbed(int option, size_t many) {
     outcome o;
     setup_make(&s, option);
     if (rn_trainer_create(&t, &s.d) != RN_OK) abort();
-    for (size_t i = 0; i < many; i++) if (rn_trainer_run_round(t) != RN_OK) abort();
+    for (size_t i = 0; i < many; i++)
+        if (rn_trainer_run_round(t) != RN_OK) abort();
     o = outcome_of(t);
     rn_trainer_destroy(t);
     return o;
 }
+
 TEST budgets_change_no_bit(int option) {
-    static const size_t budgets[] = { 1, 2, 7, 13, 1000, (size_t)-1 };
+    static const size_t budgets[] = {1, 2, 7, 13, 1000, (size_t)-1};
     outcome want = undisturbed(option, ROUNDS);
     for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) {
         static setup s;
@@ -621,11 +708,13 @@ TEST budgets_change_no_bit(int option) {
         ASSERT_EQ(rn_trainer_progress(t)->env_steps, total);
         got = outcome_of(t);
         rn_trainer_destroy(t);
-        ASSERTm(WHY("%s, budget %u", option_names[option], (unsigned)budgets[b]), outcome_same(&want, &got));
+        ASSERTm(WHY("%s, budget %u", option_names[option], (unsigned)budgets[b]),
+                outcome_same(&want, &got));
     }
     free(want.bytes);
     PASS();
 }
+
 TEST budget_of_nothing_does_nothing(void) {
     static setup s;
     rn_trainer *t;
@@ -643,14 +732,16 @@ TEST budget_of_nothing_does_nothing(void) {
 }
 
 typedef enum order { FORWARD, BACKWARD, SHUFFLED } order;
+
 typedef struct pool { /* threads made for each call; they take the next job under a lock */
-    size_t          threads, next, count, index[N];
-    order           how;
-    rng             shuffle;
-    agg_job        *job;
-    void           *arg;
+    size_t threads, next, count, index[N];
+    order how;
+    rng shuffle;
+    agg_job *job;
+    void *arg;
     pthread_mutex_t lock;
 } pool;
+
 static void *pool_worker(void *self) {
     pool *p = (pool *)self;
     for (;;) {
@@ -662,6 +753,7 @@ static void *pool_worker(void *self) {
         p->job(p->arg, i);
     }
 }
+
 static void pool_run(void *self, size_t count, agg_job *job, void *arg) {
     pool *p = (pool *)self;
     pthread_t threads[8];
@@ -676,10 +768,15 @@ static void pool_run(void *self, size_t count, agg_job *job, void *arg) {
         p->index[k] = p->index[i - 1];
         p->index[i - 1] = swap;
     }
-    if (p->threads < 2) { (void)pool_worker(p); return; }
-    for (size_t i = 0; i < p->threads; i++) if (pthread_create(&threads[i], NULL, pool_worker, p)) abort();
+    if (p->threads < 2) {
+        (void)pool_worker(p);
+        return;
+    }
+    for (size_t i = 0; i < p->threads; i++)
+        if (pthread_create(&threads[i], NULL, pool_worker, p)) abort();
     for (size_t i = 0; i < p->threads; i++) pthread_join(threads[i], NULL);
 }
+
 TEST threads_change_no_bit(int option) {
     outcome want = undisturbed(option, ROUNDS);
     for (size_t threads = 1; threads <= 4; threads *= 2)
@@ -698,16 +795,20 @@ TEST threads_change_no_bit(int option) {
                 s.d.jobs.run = pool_run;
                 s.d.jobs.self = &p;
                 ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
-                while (rn_trainer_rounds_done(t) < ROUNDS) (void)rn_trainer_tick(t, small ? 50 : (size_t)-1, NULL);
+                while (rn_trainer_rounds_done(t) < ROUNDS)
+                    (void)rn_trainer_tick(t, small ? 50 : (size_t)-1, NULL);
                 got = outcome_of(t);
                 rn_trainer_destroy(t);
                 pthread_mutex_destroy(&p.lock);
-                ASSERTm(WHY("%s, %u threads", option_names[option], (unsigned)threads), outcome_same(&want, &got));
+                ASSERTm(WHY("%s, %u threads", option_names[option], (unsigned)threads),
+                        outcome_same(&want, &got));
             }
     free(want.bytes);
     PASS();
 }
-/* agents and server on their own, in blocks of their own, at odd addresses, agents ticking in turn */
+
+/* agents and server on their own, in blocks of their own, at odd addresses, agents ticking in turn
+   */
 TEST parts_apart_make_the_same_bits(int option) {
     static setup whole, parts;
     rn_trainer *t;
@@ -727,8 +828,11 @@ TEST parts_apart_make_the_same_bits(int option) {
         d.method = parts.d.method;
         d.seed = parts.d.seed;
         d.stream = (uint32_t)i;
-        d.random_action = parts.d.adversaries > 0 && parts.d.attack.kind == RN_ATTACK_RANDOM_ACTION && i + parts.d.adversaries >= N;
-        d.flip_reward = parts.d.adversaries > 0 && parts.d.attack.kind == RN_ATTACK_REWARD_FLIP && i + parts.d.adversaries >= N;
+        d.random_action = parts.d.adversaries > 0 &&
+                          parts.d.attack.kind == RN_ATTACK_RANDOM_ACTION &&
+                          i + parts.d.adversaries >= N;
+        d.flip_reward = parts.d.adversaries > 0 && parts.d.attack.kind == RN_ATTACK_REWARD_FLIP &&
+                        i + parts.d.adversaries >= N;
         size = rn_agent_size(&d);
         blocks[i] = need(malloc(size + i));
         ASSERT_EQ(RN_OK, rn_agent_init(&agents[i], &d, (unsigned char *)blocks[i] + i, size));
@@ -746,8 +850,10 @@ TEST parts_apart_make_the_same_bits(int option) {
         rn_progress p;
         ASSERT_EQ((size_t)round, rn_server_current_round(server));
         for (size_t i = 0; i < N; i++) {
-            ASSERT_EQ(RN_OK, rn_agent_begin_round(agents[i], rn_server_theta(server), rn_server_eta(server)));
-            ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_round(agents[i], rn_server_theta(server), rn_server_eta(server)));
+            ASSERT_EQ(RN_OK, rn_agent_begin_round(agents[i], rn_server_theta(server),
+                                                  rn_server_eta(server)));
+            ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_round(agents[i], rn_server_theta(server),
+                                                         rn_server_eta(server)));
             s[i] = RN_MORE;
         }
         while (playing)
@@ -763,15 +869,19 @@ TEST parts_apart_make_the_same_bits(int option) {
         ASSERT_EQ(RN_OK, rn_server_update(server, row, &p));
         ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         ASSERT(same_bits(rn_server_theta(server), rn_trainer_theta(t), sd.dim));
-        ASSERT(same_bits(rn_server_direction(server), rn_server_direction(rn_trainer_server(t)), sd.dim));
+        ASSERT(same_bits(rn_server_direction(server), rn_server_direction(rn_trainer_server(t)),
+                         sd.dim));
         ASSERT(p.norm <= rn_trainer_progress(t)->norm && p.norm >= rn_trainer_progress(t)->norm);
-        for (size_t i = 0; i < N; i++) ASSERT(same_bits(row[i], rn_agent_direction(rn_trainer_agent(t, i)), sd.dim));
+        for (size_t i = 0; i < N; i++)
+            ASSERT(same_bits(row[i], rn_agent_direction(rn_trainer_agent(t, i)), sd.dim));
     }
     for (size_t i = 0; i <= N; i++) free(blocks[i]);
     rn_trainer_destroy(t);
     PASS();
 }
-/* the caller's block at any address, with canaries; one byte less is refused and nothing is written */
+
+/* the caller's block at any address, with canaries; one byte less is refused and nothing is written
+   */
 TEST any_block_will_do(void) {
     outcome want = undisturbed(OPT_BASE_RIDGE_ALL, ROUNDS);
     for (size_t shift = 0; shift < 3; shift++) {
@@ -794,13 +904,15 @@ TEST any_block_will_do(void) {
         memset(s.theta, 0xff, sizeof s.theta);
         for (int i = 0; i < ROUNDS; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         got = outcome_of(t);
-        for (size_t i = 0; i < CANARY_LEN; i++) ASSERT(block[size + i] == CANARY && *(block - 1 - i) == CANARY);
+        for (size_t i = 0; i < CANARY_LEN; i++)
+            ASSERT(block[size + i] == CANARY && *(block - 1 - i) == CANARY);
         ASSERT(outcome_same(&want, &got));
         free(raw);
     }
     free(want.bytes);
     PASS();
 }
+
 TEST evaluation_disturbs_nothing(int option) {
     outcome want = undisturbed(option, ROUNDS), got;
     static setup s;
@@ -823,10 +935,12 @@ TEST evaluation_disturbs_nothing(int option) {
     free(want.bytes);
     PASS();
 }
+
 static void count_progress(void *self, const rn_progress *p) {
     size_t *last = (size_t *)self;
     *last = p->round == *last + 1 ? p->round : (size_t)-1;
 }
+
 TEST progress_comes_once_a_round(void) {
     static setup s;
     rn_trainer *t;
@@ -840,6 +954,7 @@ TEST progress_comes_once_a_round(void) {
     rn_trainer_destroy(t);
     PASS();
 }
+
 TEST seeds_differ(void) {
     static setup s;
     rn_real theta[2][DIM];
@@ -855,6 +970,7 @@ TEST seeds_differ(void) {
     ASSERT(!same_bits(theta[0], theta[1], s.p.policy.dim));
     PASS();
 }
+
 TEST attacks_can_be_set_later(void) {
     static setup s;
     rn_trainer *a, *b;
@@ -882,13 +998,15 @@ TEST attacks_can_be_set_later(void) {
     ASSERT_EQ(RN_OK, rn_trainer_set_attack(a, 6, NULL)); /* honest again */
     ASSERT_EQ(RN_OK, rn_trainer_run_round(a));
     ASSERT_EQ(RN_OK, rn_trainer_run_round(b));
-    ASSERT(!same_bits(rn_agent_direction(rn_trainer_agent(a, 6)), rn_agent_direction(rn_trainer_agent(b, 6)),
-                      s.p.policy.dim));
+    ASSERT(!same_bits(rn_agent_direction(rn_trainer_agent(a, 6)),
+                      rn_agent_direction(rn_trainer_agent(b, 6)), s.p.policy.dim));
     rn_trainer_destroy(a);
     rn_trainer_destroy(b);
     PASS();
 }
-/* what an adversary keeps for itself stays true: the agents' own d and the honest run are the same bits while theta is */
+
+/* what an adversary keeps for itself stays true: the agents' own d and the honest run are the same
+   bits while theta is */
 TEST adversaries_keep_their_true_vector(void) {
     static setup a, b;
     rn_trainer *honest, *attacked;
@@ -910,28 +1028,35 @@ TEST adversaries_keep_their_true_vector(void) {
 }
 
 /* ---- evaluation */
-typedef struct clock_task { int t, length; } clock_task; /* reward t at step t, ends after `length` steps */
+typedef struct clock_task {
+    int t, length;
+} clock_task; /* reward t at step t, ends after `length` steps */
+
 static void clock_reset(void *self, const agg_rng *r, rn_real *obs) {
     clock_task *c = (clock_task *)self;
     c->t = 0;
     if (c->length < 0) c->length = -1 - (int)rn_draw_below(r, 9); /* -1 .. -9: that many */
     obs[0] = 0;
 }
-static rn_step_result clock_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static rn_step_result clock_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
     clock_task *c = (clock_task *)self;
-    (void)r; (void)act;
+    (void)r;
+    (void)act;
     *reward = c->t++;
     obs[0] = 0;
     return c->t == (c->length < 0 ? -c->length : c->length) ? RN_TERMINATED : RN_RUNNING;
 }
+
 TEST evaluation_by_hand_numbers(void) {
-    clock_task c = { 0, 7 };
+    clock_task c = {0, 7};
     model p;
     rn_env e;
     rn_evaluation_desc d;
     rn_evaluation out, other;
     unsigned char scratch[4096];
-    rn_real theta[2] = { 0, 1 };
+    rn_real theta[2] = {0, 1};
     memset(&e, 0, sizeof e);
     memset(&d, 0, sizeof d);
     e.self = &c;
@@ -940,10 +1065,12 @@ TEST evaluation_by_hand_numbers(void) {
     e.obs_dim = e.act_dim = 1;
     e.actions = 2;
     (void)model_table(&p, 1, 2);
-    ASSERT(rn_evaluate_scratch_size(&e, &p.policy) > 0 && rn_evaluate_scratch_size(&e, &p.policy) <= sizeof scratch);
+    ASSERT(rn_evaluate_scratch_size(&e, &p.policy) > 0 &&
+           rn_evaluate_scratch_size(&e, &p.policy) <= sizeof scratch);
     d.trajectories = 4;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
-    ASSERT(out.mean >= 21 && out.mean <= 21 && out.low >= 21 && out.high <= 21 && out.length >= 7 && out.length <= 7);
+    ASSERT(out.mean >= 21 && out.mean <= 21 && out.low >= 21 && out.high <= 21 && out.length >= 7 &&
+           out.length <= 7);
     d.horizon = 3;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
     ASSERT(out.mean >= 3 && out.mean <= 3 && out.length >= 3 && out.length <= 3);
@@ -951,7 +1078,8 @@ TEST evaluation_by_hand_numbers(void) {
     d.horizon = 0;
     d.trajectories = 200;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
-    ASSERT(out.low >= 0 && out.low <= 0 && out.high >= 36 && out.high <= 36 && out.length > 1 && out.length < 9);
+    ASSERT(out.low >= 0 && out.low <= 0 && out.high >= 36 && out.high <= 36 && out.length > 1 &&
+           out.length < 9);
     c.length = -1;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &other));
     ASSERT(memcmp(&out, &other, sizeof out) == 0);
@@ -966,7 +1094,9 @@ TEST evaluation_by_hand_numbers(void) {
     ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p.policy));
     PASS();
 }
-/* sampled and greedy means against the exact values of dynamic programming, within 5 standard deviations */
+
+/* sampled and greedy means against the exact values of dynamic programming, within 5 standard
+   deviations */
 TEST evaluation_meets_the_exact_value(int sampled) {
     const mdp m = mdp_random(70);
     model p;
@@ -981,14 +1111,16 @@ TEST evaluation_meets_the_exact_value(int sampled) {
     double exact;
     (void)model_table(&p, STATES, ACTIONS);
     fill_normal(theta, STATES * ACTIONS, &r, 0, 1);
-    for (size_t i = 0; i < STATES * ACTIONS; i++) th[i] = hy((sampled ? 1.0L : 1e6L) * (wide)theta[i]);
+    for (size_t i = 0; i < STATES * ACTIONS; i++)
+        th[i] = hy((sampled ? 1.0L : 1e6L) * (wide)theta[i]);
     exact = (double)mdp_value(&m, &p, th, 20, 1).v;
     memset(&d, 0, sizeof d);
     d.trajectories = rounds(40000);
     d.horizon = 20;
     d.sampled = sampled;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
-    ASSERT(fabs(out.mean - exact) < 5 * (out.high - out.low) / 2 / sqrt((double)d.trajectories)); /* range/2 >= deviation */
+    ASSERT(fabs(out.mean - exact) <
+           5 * (out.high - out.low) / 2 / sqrt((double)d.trajectories)); /* range/2 >= deviation */
     PASS();
 }
 
@@ -1001,6 +1133,7 @@ SUITE(equality) {
     RUN_TEST(missing_manyare_no_problem);
     RUN_TEST(standing_still_saves_the_second_trajectory);
 }
+
 SUITE(same_bits_always) {
     for (int i = 0; i < SOME; i++) {
         RUN_TESTp(budgets_change_no_bit, some_options[i]);
@@ -1019,6 +1152,7 @@ SUITE(same_bits_always) {
     RUN_TEST(attacks_can_be_set_later);
     RUN_TEST(adversaries_keep_their_true_vector);
 }
+
 SUITE(evaluation) {
     RUN_TEST(evaluation_by_hand_numbers);
     RUN_TESTp(evaluation_meets_the_exact_value, 0);
@@ -1026,6 +1160,7 @@ SUITE(evaluation) {
 }
 
 GREATEST_MAIN_DEFS();
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(equality);

@@ -4,22 +4,23 @@
        cartpole pole;                         // yours; plain data
        rn_env env = cartpole_env(&pole);      // 4 observations: x, dx/dt, angle, d angle/dt; actions 0 left, 1 right
 
-   The arithmetic is Gym's, operation by operation in double, with a sin and cos that round almost always correctly: the
-   stored trajectories of Gym are met to the last bit. Ends: |x| > 2.4 or |angle| > 12 degrees (terminated), 500 steps
-   (truncated). */
+   The arithmetic is Gym's, operation by operation in double, with a sin and cos that round almost
+   always correctly: the stored trajectories of Gym are met to the last bit. Ends: |x| > 2.4 or
+   |angle| > 12 degrees (terminated), 500 steps (truncated). */
 #ifndef CARTPOLE_H
 #define CARTPOLE_H
 #include "../../resnharpg.h"
 #include <string.h> /* memcpy, memset */
 
 typedef struct cartpole {
-    double   x, v, angle, spin;
+    double x, v, angle, spin;
     unsigned steps;
 } cartpole;
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
   #pragma GCC push_options
-  #pragma GCC optimize("fp-contract=off", "no-tree-slp-vectorize") /* pairs of lanes cost more than they save here */
+  #pragma GCC optimize("fp-contract=off",                                                          \
+                       "no-tree-slp-vectorize") /* pairs of lanes cost more than they save here */
   #define CARTPOLE_FN static __attribute__((unused))
 #elif defined(__GNUC__)
   #define CARTPOLE_FN static __attribute__((unused))
@@ -30,19 +31,27 @@ typedef struct cartpole {
   #pragma STDC FP_CONTRACT OFF
 #endif
 
-/* sin and cos for |a| <= 0.8, error just over half a unit in the last place for |a| < 0.25: the series, with what 1 - z/2
-   loses put back */
+/* sin and cos for |a| <= 0.8, error just over half a unit in the last place for |a| < 0.25: the
+   series, with what 1 - z/2 loses put back */
 CARTPOLE_FN void cartpole_series(double a, double *s, double *c) {
     const double z = a * a, h = 0.5 * z, w = 1.0 - h;
-    const double p = -1.6666666666666666e-1 + z * (8.333333333333333e-3 + z * (-1.984126984126984e-4 +
-                     z * (2.7557319223985893e-6 + z * (-2.505210838544172e-8 + z * (1.6059043836821613e-10 +
-                     z * -7.647163731819816e-13)))));
-    const double q = 4.1666666666666664e-2 + z * (-1.388888888888889e-3 + z * (2.48015873015873e-5 +
-                     z * (-2.755731922398589e-7 + z * (2.08767569878681e-9 + z * (-1.1470745597729725e-11 +
-                     z * 4.779477332387385e-14)))));
+    const double p =
+        -1.6666666666666666e-1 +
+        z * (8.333333333333333e-3 +
+             z * (-1.984126984126984e-4 +
+                  z * (2.7557319223985893e-6 +
+                       z * (-2.505210838544172e-8 +
+                            z * (1.6059043836821613e-10 + z * -7.647163731819816e-13)))));
+    const double q = 4.1666666666666664e-2 +
+                     z * (-1.388888888888889e-3 +
+                          z * (2.48015873015873e-5 +
+                               z * (-2.755731922398589e-7 +
+                                    z * (2.08767569878681e-9 + z * (-1.1470745597729725e-11 +
+                                                                    z * 4.779477332387385e-14)))));
     *s = a + a * z * p;
     *c = w + (((1.0 - w) - h) + z * z * q);
 }
+
 /* larger angles, which only come after the end: halve, then double */
 CARTPOLE_FN void cartpole_sincos(double a, double *s, double *c) {
     int halvings = 0;
@@ -55,12 +64,14 @@ CARTPOLE_FN void cartpole_sincos(double a, double *s, double *c) {
         *s = t;
     }
 }
+
 CARTPOLE_FN void cartpole_observe(const cartpole *p, rn_real *obs) {
     obs[0] = (rn_real)p->x;
     obs[1] = (rn_real)p->v;
     obs[2] = (rn_real)p->angle;
     obs[3] = (rn_real)p->spin;
 }
+
 /* one Euler step of 0.02 s with a push of 10 N to the left (0) or right (1) */
 CARTPOLE_FN rn_step_result cartpole_move(cartpole *p, int right) {
     const double pole = 0.1, total = 0.1 + 1.0, half = 0.5, moment = 0.1 * 0.5, tau = 0.02;
@@ -79,16 +90,19 @@ CARTPOLE_FN rn_step_result cartpole_move(cartpole *p, int right) {
     if (p->x < -2.4 || p->x > 2.4 || p->angle < -limit || p->angle > limit) return RN_TERMINATED;
     return p->steps >= 500 ? RN_TRUNCATED : RN_RUNNING;
 }
+
 CARTPOLE_FN void cartpole_reset(void *self, const agg_rng *rng, rn_real *obs) {
     cartpole *p = (cartpole *)self;
-    p->x     = 0.1 * rn_draw_uniform(rng) - 0.05;
-    p->v     = 0.1 * rn_draw_uniform(rng) - 0.05;
+    p->x = 0.1 * rn_draw_uniform(rng) - 0.05;
+    p->v = 0.1 * rn_draw_uniform(rng) - 0.05;
     p->angle = 0.1 * rn_draw_uniform(rng) - 0.05;
-    p->spin  = 0.1 * rn_draw_uniform(rng) - 0.05;
+    p->spin = 0.1 * rn_draw_uniform(rng) - 0.05;
     p->steps = 0;
     cartpole_observe(p, obs);
 }
-CARTPOLE_FN rn_step_result cartpole_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+
+CARTPOLE_FN rn_step_result cartpole_step(void *self, const rn_real *act, const agg_rng *rng,
+                                         rn_real *obs, double *reward) {
     cartpole *p = (cartpole *)self;
     const rn_step_result r = cartpole_move(p, act[0] > 0);
     (void)rng;
@@ -96,10 +110,11 @@ CARTPOLE_FN rn_step_result cartpole_step(void *self, const rn_real *act, const a
     *reward = 1;
     return r;
 }
+
 /* 36 bytes: the four numbers and the step count, little-endian on every machine */
 CARTPOLE_FN void cartpole_save(const void *self, void *bytes) {
     const cartpole *p = (const cartpole *)self;
-    const double state[4] = { p->x, p->v, p->angle, p->spin };
+    const double state[4] = {p->x, p->v, p->angle, p->spin};
     unsigned char *to = (unsigned char *)bytes;
     uint64_t bits;
     int i, b;
@@ -109,6 +124,7 @@ CARTPOLE_FN void cartpole_save(const void *self, void *bytes) {
     }
     for (b = 0; b < 4; b++) to[32 + b] = (unsigned char)(p->steps >> (8 * b));
 }
+
 /* refuses numbers that are not finite and more than 500 steps */
 CARTPOLE_FN int cartpole_load(void *self, const void *bytes) {
     const unsigned char *from = (const unsigned char *)bytes;
@@ -131,6 +147,7 @@ CARTPOLE_FN int cartpole_load(void *self, const void *bytes) {
     p->steps = steps;
     return 1;
 }
+
 CARTPOLE_FN rn_env cartpole_env(cartpole *self) {
     rn_env e;
     memset(&e, 0, sizeof e);

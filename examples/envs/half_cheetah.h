@@ -1,24 +1,28 @@
-/* half_cheetah.h - MuJoCo's HalfCheetah (Gym v2, v4): a trunk, a head and two legs of three joints, to run forward
+/* half_cheetah.h - MuJoCo's HalfCheetah (Gym v2, v4): a trunk, a head and two legs of three joints,
+   to run forward
    SPDX-License-Identifier: MIT OR Unlicense
 
        half_cheetah c;                         // yours; plain data
        rn_env env = half_cheetah_env(&c);      // 17 observations, 6 actions, -1 .. 1
 
-   The model of MuJoCo 2.2.2, simulated by planar.h; half_cheetah_env_v2() has the masses of the -v2 tasks. 20 control
-   steps a second, of five Euler steps. Joints have springs.
-   Observation: positions but x (height above 0.7, angle of the trunk, back thigh, shin, foot, front ones), then the nine
-   speeds. Action: 120, 90, 60 Nm times it on the back leg, 120, 60, 30 Nm on the front leg, clamped to +-1. Reward:
-   speed - 0.1 |action|^2, of the action as given. It never ends, falls included; only an action that is not finite
-   terminates, with reward 0. Gym's limit of 1000 steps is the horizon of the trainer and of the evaluation. */
+   The model of MuJoCo 2.2.2, simulated by planar.h; half_cheetah_env_v2() has the masses of the -v2
+   tasks. 20 control steps a second, of five Euler steps. Joints have springs.
+   Observation: positions but x (height above 0.7, angle of the trunk, back thigh, shin, foot, front
+   ones), then the nine speeds. Action: 120, 90, 60 Nm times it on the back leg, 120, 60, 30 Nm on
+   the front leg, clamped to +-1. Reward: speed - 0.1 |action|^2, of the action as given. It never
+   ends, falls included; only an action that is not finite terminates, with reward 0. Gym's limit of
+   1000 steps is the horizon of the trainer and of the evaluation. */
 #ifndef HALF_CHEETAH_H
 #define HALF_CHEETAH_H
 #include "planar.h"
 
 typedef struct half_cheetah {
-    double q[9], v[9]; /* x, z - 0.7, angle, back thigh, shin, foot, front thigh, shin, foot; their speeds */
-    int    v2;         /* masses of the -v2 tasks */
+    double q[9],
+        v[9]; /* x, z - 0.7, angle, back thigh, shin, foot, front thigh, shin, foot; their speeds */
+    int v2;   /* masses of the -v2 tasks */
 } half_cheetah;
 
+/* clang-format off */
 static const planar_model half_cheetah_model = {
     "half_cheetah", 9, 8, 0, /* joints, capsules, pairs of them */
     1, 5, 0.01, 0, -9.81, 1, /* Euler, physics steps a control step, seconds, gravity, largest control */
@@ -65,29 +69,38 @@ static const planar_model half_cheetah_model = {
       { "ffoot", 8, 0.08452497313765248, -0.1277734930436775, 0.005475026862347528, -0.012226506956322526, 0.046, 0.4 } },
     { { 0, 0 } }
 };
+/* clang-format on */
 
 PLANAR_BEGIN
+
 /* one physics step */
-PLANAR_TASK void half_cheetah_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
+PLANAR_TASK void half_cheetah_physics(int v2, double *q, double *v, const double *ctrl,
+                                      planar_work *k) {
     planar_physics(&half_cheetah_model, half_cheetah_model.mass[v2 != 0], q, v, ctrl, k);
 }
+
 /* of the state after a step with `act` that began at x */
-PLANAR_TASK rn_step_result half_cheetah_judge(const half_cheetah *c, double x, const double *act, double *reward) {
+PLANAR_TASK rn_step_result half_cheetah_judge(const half_cheetah *c, double x, const double *act,
+                                              double *reward) {
     *reward = (c->q[0] - x) / (0.01 * 5) - 0.1 * planar_effort(act, 6);
     return RN_RUNNING;
 }
+
 PLANAR_TASK rn_step_result half_cheetah_move(half_cheetah *c, const double *act, double *reward) {
     const double x = c->q[0];
     planar_work k;
     *reward = 0;
-    if (!planar_control(&half_cheetah_model, half_cheetah_physics, c->v2, c->q, c->v, act, &k)) return RN_TERMINATED;
+    if (!planar_control(&half_cheetah_model, half_cheetah_physics, c->v2, c->q, c->v, act, &k))
+        return RN_TERMINATED;
     return half_cheetah_judge(c, x, act, reward);
 }
+
 PLANAR_TASK void half_cheetah_observe(const half_cheetah *c, rn_real *obs) {
     int i;
     for (i = 0; i < 8; i++) obs[i] = (rn_real)c->q[i + 1];
     for (i = 0; i < 9; i++) obs[i + 8] = (rn_real)c->v[i];
 }
+
 PLANAR_TASK void half_cheetah_reset(void *self, const agg_rng *rng, rn_real *obs) {
     half_cheetah *c = (half_cheetah *)self;
     planar_rest(&half_cheetah_model, c->q, c->v);
@@ -95,8 +108,9 @@ PLANAR_TASK void half_cheetah_reset(void *self, const agg_rng *rng, rn_real *obs
     planar_normal(&half_cheetah_model, rng, 0.1, c->v);
     half_cheetah_observe(c, obs);
 }
-PLANAR_TASK rn_step_result half_cheetah_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
-                                        double *reward) {
+
+PLANAR_TASK rn_step_result half_cheetah_step(void *self, const rn_real *act, const agg_rng *rng,
+                                             rn_real *obs, double *reward) {
     half_cheetah *c = (half_cheetah *)self;
     double ctrl[6];
     rn_step_result r;
@@ -107,12 +121,17 @@ PLANAR_TASK rn_step_result half_cheetah_step(void *self, const rn_real *act, con
     half_cheetah_observe(c, obs);
     return r;
 }
+
 PLANAR_TASK void half_cheetah_save(const void *self, void *bytes) {
-    planar_save(&half_cheetah_model, ((const half_cheetah *)self)->q, ((const half_cheetah *)self)->v, bytes);
+    planar_save(&half_cheetah_model, ((const half_cheetah *)self)->q,
+                ((const half_cheetah *)self)->v, bytes);
 }
+
 PLANAR_TASK int half_cheetah_load(void *self, const void *bytes) {
-    return planar_load(&half_cheetah_model, ((half_cheetah *)self)->q, ((half_cheetah *)self)->v, bytes);
+    return planar_load(&half_cheetah_model, ((half_cheetah *)self)->q, ((half_cheetah *)self)->v,
+                       bytes);
 }
+
 PLANAR_TASK rn_env half_cheetah_env(half_cheetah *self) {
     rn_env e;
     memset(&e, 0, sizeof e);
@@ -129,10 +148,12 @@ PLANAR_TASK rn_env half_cheetah_env(half_cheetah *self) {
     e.load = half_cheetah_load;
     return e;
 }
+
 PLANAR_TASK rn_env half_cheetah_env_v2(half_cheetah *self) {
     const rn_env e = half_cheetah_env(self);
     self->v2 = 1;
     return e;
 }
+
 PLANAR_END
 #endif

@@ -1,24 +1,28 @@
-/* hopper.h - MuJoCo's Hopper (Gym v2, v4): one leg of three joints under a torso, to hop forward and not to fall
+/* hopper.h - MuJoCo's Hopper (Gym v2, v4): one leg of three joints under a torso, to hop forward
+   and not to fall
    SPDX-License-Identifier: MIT OR Unlicense
 
        hopper h;                               // yours; plain data
        rn_env env = hopper_env(&h);            // 11 observations, 3 actions, -1 .. 1
 
-   The model of MuJoCo 2.2.2, simulated by planar.h; hopper_env_v2() has the masses of the -v2 tasks. 125 control steps a
-   second, of four Runge-Kutta steps. One control step is within 1e-14 of MuJoCo's.
-   Observation: positions but x (height, angle of the torso, three joints), then the six speeds, clipped to +-10.
-   Action: 200 Nm times it on thigh, leg and foot, clamped to +-1. Reward: speed + 1 - 0.001 |action|^2, of the action as
-   given. Terminated: height <= 0.7, |angle| >= 0.2, a number beyond 100; and, with reward 0, an action that is not
-   finite. It never truncates: Gym's limit of 1000 steps is the horizon of the trainer and of the evaluation. */
+   The model of MuJoCo 2.2.2, simulated by planar.h; hopper_env_v2() has the masses of the -v2
+   tasks. 125 control steps a second, of four Runge-Kutta steps. One control step is within 1e-14 of
+   MuJoCo's.
+   Observation: positions but x (height, angle of the torso, three joints), then the six speeds,
+   clipped to +-10. Action: 200 Nm times it on thigh, leg and foot, clamped to +-1. Reward: speed +
+   1 - 0.001 |action|^2, of the action as given. Terminated: height <= 0.7, |angle| >= 0.2, a number
+   beyond 100; and, with reward 0, an action that is not finite. It never truncates: Gym's limit of
+   1000 steps is the horizon of the trainer and of the evaluation. */
 #ifndef HOPPER_H
 #define HOPPER_H
 #include "planar.h"
 
 typedef struct hopper {
     double q[6], v[6]; /* x, z, angle, thigh, leg, foot; their speeds */
-    int    v2;         /* masses of the -v2 tasks */
+    int v2;            /* masses of the -v2 tasks */
 } hopper;
 
+/* clang-format off */
 static const planar_model hopper_model = {
     "hopper", 6, 4, 3, /* joints, capsules, pairs of them */
     0, 4, 0.002, 0, -9.81, 1, /* Runge-Kutta, physics steps a control step, seconds, gravity, largest control */
@@ -50,35 +54,45 @@ static const planar_model hopper_model = {
       { "foot_geom",  5, 0.26, 0,     -0.13, 0,   0.06, 2 } },
     { { 0, 2 }, { 0, 3 }, { 1, 3 } }
 };
+/* clang-format on */
 
 PLANAR_BEGIN
+
 /* one physics step */
 PLANAR_TASK void hopper_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
     planar_physics(&hopper_model, hopper_model.mass[v2 != 0], q, v, ctrl, k);
 }
+
 PLANAR_TASK int hopper_stands(const hopper *h) {
     int i;
     for (i = 0; i < 6; i++)
-        if (!(h->v[i] < 100 && h->v[i] > -100) || (i >= 2 && !(h->q[i] < 100 && h->q[i] > -100))) return 0;
+        if (!(h->v[i] < 100 && h->v[i] > -100) || (i >= 2 && !(h->q[i] < 100 && h->q[i] > -100)))
+            return 0;
     return h->q[1] > 0.7 && h->q[2] < 0.2 && h->q[2] > -0.2;
 }
+
 /* of the state after a step with `act` that began at x */
-PLANAR_TASK rn_step_result hopper_judge(const hopper *h, double x, const double *act, double *reward) {
+PLANAR_TASK rn_step_result hopper_judge(const hopper *h, double x, const double *act,
+                                        double *reward) {
     *reward = (h->q[0] - x) / (0.002 * 4) + 1 - 1e-3 * planar_effort(act, 3);
     return hopper_stands(h) ? RN_RUNNING : RN_TERMINATED;
 }
+
 PLANAR_TASK rn_step_result hopper_move(hopper *h, const double *act, double *reward) {
     const double x = h->q[0];
     planar_work k;
     *reward = 0;
-    if (!planar_control(&hopper_model, hopper_physics, h->v2, h->q, h->v, act, &k)) return RN_TERMINATED;
+    if (!planar_control(&hopper_model, hopper_physics, h->v2, h->q, h->v, act, &k))
+        return RN_TERMINATED;
     return hopper_judge(h, x, act, reward);
 }
+
 PLANAR_TASK void hopper_observe(const hopper *h, rn_real *obs) {
     int i;
     for (i = 0; i < 5; i++) obs[i] = (rn_real)h->q[i + 1];
     for (i = 0; i < 6; i++) obs[i + 5] = (rn_real)planar_clamp(h->v[i], 10);
 }
+
 PLANAR_TASK void hopper_reset(void *self, const agg_rng *rng, rn_real *obs) {
     hopper *h = (hopper *)self;
     planar_rest(&hopper_model, h->q, h->v);
@@ -86,7 +100,9 @@ PLANAR_TASK void hopper_reset(void *self, const agg_rng *rng, rn_real *obs) {
     planar_uniform(&hopper_model, rng, 0.005, h->v);
     hopper_observe(h, obs);
 }
-PLANAR_TASK rn_step_result hopper_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+
+PLANAR_TASK rn_step_result hopper_step(void *self, const rn_real *act, const agg_rng *rng,
+                                       rn_real *obs, double *reward) {
     hopper *h = (hopper *)self;
     double ctrl[3];
     rn_step_result r;
@@ -97,12 +113,15 @@ PLANAR_TASK rn_step_result hopper_step(void *self, const rn_real *act, const agg
     hopper_observe(h, obs);
     return r;
 }
+
 PLANAR_TASK void hopper_save(const void *self, void *bytes) {
     planar_save(&hopper_model, ((const hopper *)self)->q, ((const hopper *)self)->v, bytes);
 }
+
 PLANAR_TASK int hopper_load(void *self, const void *bytes) {
     return planar_load(&hopper_model, ((hopper *)self)->q, ((hopper *)self)->v, bytes);
 }
+
 PLANAR_TASK rn_env hopper_env(hopper *self) {
     rn_env e;
     memset(&e, 0, sizeof e);
@@ -119,10 +138,12 @@ PLANAR_TASK rn_env hopper_env(hopper *self) {
     e.load = hopper_load;
     return e;
 }
+
 PLANAR_TASK rn_env hopper_env_v2(hopper *self) {
     const rn_env e = hopper_env(self);
     self->v2 = 1;
     return e;
 }
+
 PLANAR_END
 #endif

@@ -1,24 +1,28 @@
-/* inverted_pendulum.h - MuJoCo's InvertedPendulum (Gym v2, v4): push a cart on a rail so that its pole stays up
+/* inverted_pendulum.h - MuJoCo's InvertedPendulum (Gym v2, v4): push a cart on a rail so that its
+   pole stays up
    SPDX-License-Identifier: MIT OR Unlicense
 
        inverted_pendulum pole;                         // yours; plain data
        rn_env env = inverted_pendulum_env(&pole);      // 4 observations: x, angle, dx/dt, d angle/dt; 1 action, -3 .. 3
 
-   The model of MuJoCo 2.2.2, simulated by planar.h: a cart of 10.5 kg on a rail of +-1 m, a pole of 5 kg that leans by
-   0.1 degrees, friction, soft stops at the rail's ends and at +-90 degrees; inverted_pendulum_env_v2() has the masses of
-   the -v2 tasks. 25 control steps a second, of two Runge-Kutta steps. One control step is within 1e-14 of MuJoCo's.
-   Action: the cart is pushed with 100 N times it, clamped to +-3; a NaN counts as 0. Reward: 1 for every step, the last
-   one too. Ends: |angle| > 0.2 or anything not finite (terminated). It never truncates: Gym's limit of 1000 steps is
-   the horizon of the trainer and of the evaluation. */
+   The model of MuJoCo 2.2.2, simulated by planar.h: a cart of 10.5 kg on a rail of +-1 m, a pole of
+   5 kg that leans by 0.1 degrees, friction, soft stops at the rail's ends and at +-90 degrees;
+   inverted_pendulum_env_v2() has the masses of the -v2 tasks. 25 control steps a second, of two
+   Runge-Kutta steps. One control step is within 1e-14 of MuJoCo's. Action: the cart is pushed with
+   100 N times it, clamped to +-3; a NaN counts as 0. Reward: 1 for every step, the last one too.
+   Ends: |angle| > 0.2 or anything not finite (terminated). It never truncates: Gym's limit of 1000
+   steps is the horizon of the trainer and of the evaluation. */
 #ifndef INVERTED_PENDULUM_H
 #define INVERTED_PENDULUM_H
 #include "planar.h"
 
 typedef struct inverted_pendulum {
-    double x, angle, v, spin; /* the cart's place; the pole's angle from upright, positive towards +x; their speeds */
-    int    v2;                /* masses of the -v2 tasks */
+    double x, angle, v,
+        spin; /* the cart's place; the pole's angle from upright, positive towards +x; their speeds */
+    int v2;   /* masses of the -v2 tasks */
 } inverted_pendulum;
 
+/* clang-format off */
 static const planar_model inverted_pendulum_model = {
     "inverted_pendulum", 2, 2, 0, /* joints, capsules, pairs of them */
     0, 2, 0.02, 0, -9.81, 3, /* Runge-Kutta, physics steps a control step, seconds, gravity, largest control */
@@ -36,40 +40,53 @@ static const planar_model inverted_pendulum_model = {
       { "cpole", 1, 0.001, 0.6, 0,   0, 0.049, 0 } },
     { { 0, 0 } }
 };
+/* clang-format on */
 
 PLANAR_BEGIN
+
 /* one physics step */
-PLANAR_TASK void inverted_pendulum_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
+PLANAR_TASK void inverted_pendulum_physics(int v2, double *q, double *v, const double *ctrl,
+                                           planar_work *k) {
     planar_physics(&inverted_pendulum_model, inverted_pendulum_model.mass[v2 != 0], q, v, ctrl, k);
 }
+
 PLANAR_TASK rn_step_result inverted_pendulum_judge(const inverted_pendulum *p) {
     return p->angle <= 0.2 && p->angle >= -0.2 ? RN_RUNNING : RN_TERMINATED;
 }
+
 /* one control step: two physics steps */
 PLANAR_TASK rn_step_result inverted_pendulum_move(inverted_pendulum *p, double ctrl) {
     const double act = planar_clamp(ctrl, 3);
-    double q[2] = { p->x, p->angle }, v[2] = { p->v, p->spin };
+    double q[2] = {p->x, p->angle}, v[2] = {p->v, p->spin};
     planar_work k;
-    const int sane = planar_control(&inverted_pendulum_model, inverted_pendulum_physics, p->v2, q, v, &act, &k);
-    p->x = q[0]; p->angle = q[1]; p->v = v[0]; p->spin = v[1];
+    const int sane =
+        planar_control(&inverted_pendulum_model, inverted_pendulum_physics, p->v2, q, v, &act, &k);
+    p->x = q[0];
+    p->angle = q[1];
+    p->v = v[0];
+    p->spin = v[1];
     return sane ? inverted_pendulum_judge(p) : RN_TERMINATED;
 }
+
 PLANAR_TASK void inverted_pendulum_observe(const inverted_pendulum *p, rn_real *obs) {
     obs[0] = (rn_real)p->x;
     obs[1] = (rn_real)p->angle;
     obs[2] = (rn_real)p->v;
     obs[3] = (rn_real)p->spin;
 }
+
 PLANAR_TASK void inverted_pendulum_reset(void *self, const agg_rng *rng, rn_real *obs) {
     inverted_pendulum *p = (inverted_pendulum *)self;
-    p->x     = 0.02 * rn_draw_uniform(rng) - 0.01;
+    p->x = 0.02 * rn_draw_uniform(rng) - 0.01;
     p->angle = 0.02 * rn_draw_uniform(rng) - 0.01;
-    p->v     = 0.02 * rn_draw_uniform(rng) - 0.01;
-    p->spin  = 0.02 * rn_draw_uniform(rng) - 0.01;
+    p->v = 0.02 * rn_draw_uniform(rng) - 0.01;
+    p->spin = 0.02 * rn_draw_uniform(rng) - 0.01;
     inverted_pendulum_observe(p, obs);
 }
-PLANAR_TASK rn_step_result inverted_pendulum_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
-                                             double *reward) {
+
+PLANAR_TASK rn_step_result inverted_pendulum_step(void *self, const rn_real *act,
+                                                  const agg_rng *rng, rn_real *obs,
+                                                  double *reward) {
     inverted_pendulum *p = (inverted_pendulum *)self;
     const rn_step_result r = inverted_pendulum_move(p, (double)act[0]);
     (void)rng;
@@ -77,11 +94,13 @@ PLANAR_TASK rn_step_result inverted_pendulum_step(void *self, const rn_real *act
     *reward = 1;
     return r;
 }
+
 PLANAR_TASK void inverted_pendulum_save(const void *self, void *bytes) {
     const inverted_pendulum *p = (const inverted_pendulum *)self;
-    const double q[2] = { p->x, p->angle }, v[2] = { p->v, p->spin };
+    const double q[2] = {p->x, p->angle}, v[2] = {p->v, p->spin};
     planar_save(&inverted_pendulum_model, q, v, bytes);
 }
+
 /* refuses numbers beyond 1000 too, which no run reaches */
 PLANAR_TASK int inverted_pendulum_load(void *self, const void *bytes) {
     inverted_pendulum *p = (inverted_pendulum *)self;
@@ -90,9 +109,13 @@ PLANAR_TASK int inverted_pendulum_load(void *self, const void *bytes) {
     if (!planar_load(&inverted_pendulum_model, q, v, bytes)) return 0;
     for (i = 0; i < 2; i++)
         if (q[i] > 1000 || q[i] < -1000 || v[i] > 1000 || v[i] < -1000) return 0;
-    p->x = q[0]; p->angle = q[1]; p->v = v[0]; p->spin = v[1];
+    p->x = q[0];
+    p->angle = q[1];
+    p->v = v[0];
+    p->spin = v[1];
     return 1;
 }
+
 PLANAR_TASK rn_env inverted_pendulum_env(inverted_pendulum *self) {
     rn_env e;
     memset(&e, 0, sizeof e);
@@ -109,10 +132,12 @@ PLANAR_TASK rn_env inverted_pendulum_env(inverted_pendulum *self) {
     e.load = inverted_pendulum_load;
     return e;
 }
+
 PLANAR_TASK rn_env inverted_pendulum_env_v2(inverted_pendulum *self) {
     const rn_env e = inverted_pendulum_env(self);
     self->v2 = 1;
     return e;
 }
+
 PLANAR_END
 #endif

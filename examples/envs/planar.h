@@ -1,98 +1,125 @@
-/* planar.h - bodies of capsules that move in a plane, joined by hinges and slides, as MuJoCo 2.2.2 computes them
+/* planar.h - bodies of capsules that move in a plane, joined by hinges and slides, as MuJoCo 2.2.2
+   computes them
    SPDX-License-Identifier: MIT OR Unlicense
 
-   x points forward, z up. A planar_model is a table of facts; hopper.h shows one. A state is q and v: one position and
-   one speed for each joint, in the order of the table. All in double, no allocation, no globals.
+   x points forward, z up. A planar_model is a table of facts; hopper.h shows one. A state is q and
+   v: one position and one speed for each joint, in the order of the table. All in double, no
+   allocation, no globals.
 
-   THE MECHANICS  M(q) a = tau + J^T f: accelerations a under the forces tau (motors, springs, damping, gravity, and what
-   turning bodies need) and the forces f of whatever touches: joints at a stop, capsules on the ground or on one another.
-   Every touch is a row J of MuJoCo's soft constraints: an acceleration J a of at least `aim` is wanted, and a force
-   f = max(0, aim - J a) / R pushes towards it. So a minimises a convex function:
+   THE MECHANICS  M(q) a = tau + J^T f: accelerations a under the forces tau (motors, springs,
+   damping, gravity, and what turning bodies need) and the forces f of whatever touches: joints at a
+   stop, capsules on the ground or on one another. Every touch is a row J of MuJoCo's soft
+   constraints: an acceleration J a of at least `aim` is wanted, and a force f = max(0, aim - J a) /
+   R pushes towards it. So a minimises a convex function:
 
        1/2 (a - a0)^T M (a - a0) + sum over rows 1/(2R) min(0, J a - aim)^2,         a0 = M^-1 tau
 
-   THE METHOD  If we knew which rows push, a would solve (M + sum J^T J / R) a = tau + sum J^T aim / R: pushing rows are
-   inertia. A body that touches the ground is heavier by a 3 x 3 matrix, a joint at its stop turns harder. Such a tree
-   is solved from its leaves to its root and back in time proportional to the joints (Featherstone's articulated
-   bodies), without ever writing M down. Then the rows are looked at again: the same push? Then this is the minimum, to
-   rounding. Otherwise the next guess is the rows that would push now, with an exact line search between the two: this
-   is Newton's method, and it ends. Its first guess is what pushed a moment ago, so that one round is the rule.
+   THE METHOD  If we knew which rows push, a would solve (M + sum J^T J / R) a = tau + sum J^T aim /
+   R: pushing rows are inertia. A body that touches the ground is heavier by a 3 x 3 matrix, a joint
+   at its stop turns harder. Such a tree is solved from its leaves to its root and back in time
+   proportional to the joints (Featherstone's articulated bodies), without ever writing M down. Then
+   the rows are looked at again: the same push? Then this is the minimum, to rounding. Otherwise the
+   next guess is the rows that would push now, with an exact line search between the two: this is
+   Newton's method, and it ends. Its first guess is what pushed a moment ago, so that one round is
+   the rule.
 
-   The same bits from every compiler and instruction set: own sin and cos, sums in a fixed order, no fused multiply-add.
-   Where it is not MuJoCo: capsules that touch while exactly parallel make one contact, not two; those whose segments cross
-   at a small angle do not push, where MuJoCo pushes along a rounding error. */
+   The same bits from every compiler and instruction set: own sin and cos, sums in a fixed order, no
+   fused multiply-add. Where it is not MuJoCo: capsules that touch while exactly parallel make one
+   contact, not two; those whose segments cross at a small angle do not push, where MuJoCo pushes
+   along a rounding error. */
 #ifndef PLANAR_H
 #define PLANAR_H
 #include "../../resnharpg.h"
 #include <stdio.h>  /* FILE, fprintf */
 #include <string.h> /* memcpy, memset */
 
-enum { PLANAR_JOINTS = 9, PLANAR_CAPSULES = 8, PLANAR_PAIRS = 3, PLANAR_ENDS = 2 * PLANAR_CAPSULES };
-#define PLANAR_LOST 1e5 /* positions (m, rad) and speeds beyond this are the end of a simulation, not physics */
+enum {
+    PLANAR_JOINTS = 9,
+    PLANAR_CAPSULES = 8,
+    PLANAR_PAIRS = 3,
+    PLANAR_ENDS = 2 * PLANAR_CAPSULES
+};
 
-#define PLANAR_DEG(a) ((a) * 3.14159265358979323846 / 180)
+#define PLANAR_LOST                                                                                \
+  1e5 /* positions (m, rad) and speeds beyond this are the end of a simulation, not physics */
+
+#define PLANAR_DEG(a) ((a)*3.14159265358979323846 / 180)
 
 /* ---- the table of facts */
 typedef enum planar_kind {
-    PLANAR_SLIDE_X, PLANAR_SLIDE_Z, /* along an axis of the frame before it */
-    PLANAR_HINGE, PLANAR_HINGE_BACK /* about +y (from z towards x), about -y */
+    PLANAR_SLIDE_X,
+    PLANAR_SLIDE_Z, /* along an axis of the frame before it */
+    PLANAR_HINGE,
+    PLANAR_HINGE_BACK /* about +y (from z towards x), about -y */
 } planar_kind;
-/* A joint and, if it carries one, the body that moves with it. The body's frame has its origin at the joint, and all
-   frames are parallel at q = start. Parents come before their children. */
+
+/* A joint and, if it carries one, the body that moves with it. The body's frame has its origin at
+   the joint, and all frames are parallel at q = start. Parents come before their children. */
 typedef struct planar_joint {
-    const char *name, *body;              /* body NULL: the next joint of the table moves the same body too */
-    int         parent;                   /* the joint before it on the way from the world, -1: none */
+    const char *name, *body; /* body NULL: the next joint of the table moves the same body too */
+    int parent;              /* the joint before it on the way from the world, -1: none */
     planar_kind kind;
-    double      x, z;                     /* where it is in the parent's frame, at q = start */
-    double      start;
-    double      low, high;                /* range; 0, 0: free */
-    double      stiffness, damping, armature; /* a spring to q = 0; friction; inertia of the motor's rotor */
-    double      gear;                     /* force of the motor at control 1; 0: no motor */
+    double x, z; /* where it is in the parent's frame, at q = start */
+    double start;
+    double low, high; /* range; 0, 0: free */
+    double stiffness, damping,
+        armature; /* a spring to q = 0; friction; inertia of the motor's rotor */
+    double gear;  /* force of the motor at control 1; 0: no motor */
 } planar_joint;
-typedef struct planar_mass {              /* of one joint's body, all 0 if there is none ... */
-    double mass, x, z, inertia;           /* centre of mass in the body's frame, inertia about it */
-    double body_weight, joint_weight;     /* ... and MuJoCo's invweight0: how easily body and joint move at the start */
+
+typedef struct planar_mass {    /* of one joint's body, all 0 if there is none ... */
+    double mass, x, z, inertia; /* centre of mass in the body's frame, inertia about it */
+    double body_weight,
+        joint_weight; /* ... and MuJoCo's invweight0: how easily body and joint move at the start */
 } planar_mass;
-typedef struct planar_capsule {           /* all points nearer than radius to the segment from a to b */
+
+typedef struct planar_capsule { /* all points nearer than radius to the segment from a to b */
     const char *name;
-    int         joint;                    /* whose body it belongs to */
-    double      ax, az, bx, bz, radius;   /* in the body's frame */
-    double      friction;                 /* on the ground; 0: does not touch it */
+    int joint;                     /* whose body it belongs to */
+    double ax, az, bx, bz, radius; /* in the body's frame */
+    double friction;               /* on the ground; 0: does not touch it */
 } planar_capsule;
-typedef struct planar_soft {              /* how a touch gives way: solref, solimp and margin of MuJoCo */
-    double time, low, high, width, margin; /* time constant; impedance rises from low to high within width */
+
+typedef struct planar_soft { /* how a touch gives way: solref, solimp and margin of MuJoCo */
+    double time, low, high, width,
+        margin; /* time constant; impedance rises from low to high within width */
 } planar_soft;
+
 typedef struct planar_model {
-    const char    *name;
-    int            joints, capsules, pairs;
-    int            euler;                 /* 0: Runge-Kutta of order 4; 1: Euler with implicit damping */
-    int            frame_skip;            /* physics steps in a control step */
-    double         timestep, gravity_x, gravity_z, ctrl; /* controls are clamped to -ctrl .. ctrl */
-    planar_soft    stop, contact;
-    planar_joint   joint[PLANAR_JOINTS];
-    planar_mass    mass[2][PLANAR_JOINTS]; /* 0: of true capsules; 1: of MuJoCo up to 2.1.0 (the -v2 tasks) */
+    const char *name;
+    int joints, capsules, pairs;
+    int euler;      /* 0: Runge-Kutta of order 4; 1: Euler with implicit damping */
+    int frame_skip; /* physics steps in a control step */
+    double timestep, gravity_x, gravity_z, ctrl; /* controls are clamped to -ctrl .. ctrl */
+    planar_soft stop, contact;
+    planar_joint joint[PLANAR_JOINTS];
+    planar_mass
+        mass[2][PLANAR_JOINTS]; /* 0: of true capsules; 1: of MuJoCo up to 2.1.0 (the -v2 tasks) */
     planar_capsule capsule[PLANAR_CAPSULES];
-    int            pair[PLANAR_PAIRS][2]; /* capsules that touch one another, without friction */
+    int pair[PLANAR_PAIRS][2]; /* capsules that touch one another, without friction */
 } planar_model;
 
-/* Everything below is compiled for each model apart: the table is a constant, so its loops and tests dissolve. The code
-   of a task stands between PLANAR_BEGIN and PLANAR_END: no fused multiply-add there. */
+/* Everything below is compiled for each model apart: the table is a constant, so its loops and
+   tests dissolve. The code of a task stands between PLANAR_BEGIN and PLANAR_END: no fused
+   multiply-add there. */
 #if defined(__clang__)
   #define PLANAR_BEGIN _Pragma("STDC FP_CONTRACT OFF")
   #define PLANAR_END   _Pragma("STDC FP_CONTRACT DEFAULT")
 #elif defined(__GNUC__) && !defined(__TINYC__)
-  #define PLANAR_BEGIN _Pragma("GCC push_options") \
-                       _Pragma("GCC optimize(\"fp-contract=off\", \"no-tree-slp-vectorize\")")
-  #define PLANAR_END   _Pragma("GCC pop_options")
+  #define PLANAR_BEGIN                                                                             \
+    _Pragma("GCC push_options")                                                                    \
+        _Pragma("GCC optimize(\"fp-contract=off\", \"no-tree-slp-vectorize\")")
+  #define PLANAR_END _Pragma("GCC pop_options")
 #else
   #define PLANAR_BEGIN
   #define PLANAR_END
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__)
-  #define PLANAR_FN static inline __attribute__((always_inline, unused)) /* a model's address is known inside */
+  #define PLANAR_FN                                                                                \
+    static inline __attribute__((always_inline, unused)) /* a model's address is known inside */
   #define PLANAR_TASK static __attribute__((unused))
 #else
-  #define PLANAR_FN static
+  #define PLANAR_FN   static
   #define PLANAR_TASK static
 #endif
 #if defined(__clang__)
@@ -106,39 +133,57 @@ PLANAR_BEGIN
 
 /* ---- work of one evaluation. Turning with w about a frame's origin, which moves with (x, z), moves its point (rx, rz)
    with (x + w rz, z - w rx); as a force: the moment w about the origin and (x, z). */
-typedef struct planar_twist { double w, x, z; } planar_twist;
-typedef struct planar_inertia { double ww, wx, wz, xx, xz, zz; } planar_inertia; /* symmetric: force = inertia twist */
+typedef struct planar_twist {
+    double w, x, z;
+} planar_twist;
+
+typedef struct planar_inertia {
+    double ww, wx, wz, xx, xz, zz;
+} planar_inertia; /* symmetric: force = inertia twist */
+
 typedef struct planar_frame {
-    double angle, c, s;        /* from the world's axes, its cos and sin */
-    double x, z, dx, dz;       /* origin in the world, and from the parent's */
-    planar_twist v;            /* how it moves */
-    double ax, az;             /* acceleration of the origin if no joint accelerated */
+    double angle, c, s;  /* from the world's axes, its cos and sin */
+    double x, z, dx, dz; /* origin in the world, and from the parent's */
+    planar_twist v;      /* how it moves */
+    double ax, az;       /* acceleration of the origin if no joint accelerated */
 } planar_frame;
-typedef struct planar_contact { /* a point of a body on the ground; three rows: n + mu t, n - mu t, and n twice */
-    int    joint, end;
-    double rx, rz, mu, push;   /* point in the frame (world axes); push = 1/R */
+
+typedef struct
+    planar_contact { /* a point of a body on the ground; three rows: n + mu t, n - mu t, and n twice */
+    int joint, end;
+    double rx, rz, mu, push; /* point in the frame (world axes); push = 1/R */
     double aim_n, aim_t;
 } planar_contact;
-typedef struct planar_stop { double side, push, aim; } planar_stop; /* side 0: inside its range */
+
+typedef struct planar_stop {
+    double side, push, aim;
+} planar_stop; /* side 0: inside its range */
+
 typedef struct planar_touch { /* two bodies, force along (nx, nz) on the second */
-    int    joint1, joint2, pair;
+    int joint1, joint2, pair;
     double nx, nz, rx1, rz1, rx2, rz2, push, aim;
 } planar_touch;
+
 typedef struct planar_pushing { /* which rows push: bits of the three rows; 0 or 1 */
     unsigned char end[PLANAR_ENDS], stop[PLANAR_JOINTS], pair[PLANAR_PAIRS];
 } planar_pushing;
-typedef struct planar_motion { double a[PLANAR_JOINTS]; planar_twist t[PLANAR_JOINTS]; } planar_motion;
+
+typedef struct planar_motion {
+    double a[PLANAR_JOINTS];
+    planar_twist t[PLANAR_JOINTS];
+} planar_motion;
+
 typedef struct planar_work {
-    planar_frame   frame[PLANAR_JOINTS];
+    planar_frame frame[PLANAR_JOINTS];
     planar_inertia inertia[PLANAR_JOINTS];
-    planar_twist   force[PLANAR_JOINTS];  /* on the bodies */
-    double         torque[PLANAR_JOINTS]; /* on the joints */
+    planar_twist force[PLANAR_JOINTS]; /* on the bodies */
+    double torque[PLANAR_JOINTS];      /* on the joints */
     planar_contact contact[PLANAR_ENDS];
-    planar_stop    stop[PLANAR_JOINTS];
-    planar_touch   touch[PLANAR_PAIRS];
-    int            contacts, stops, touches, rounds;
+    planar_stop stop[PLANAR_JOINTS];
+    planar_touch touch[PLANAR_PAIRS];
+    int contacts, stops, touches, rounds;
     planar_pushing pushing;
-    planar_motion  motion;                /* the answer: accelerations of joints and bodies */
+    planar_motion motion; /* the answer: accelerations of joints and bodies */
 } planar_work;
 
 /* ---- sin and cos to about one unit in the last place: a = k pi/2 + r with |r| <= pi/4, then the series. Adding
@@ -151,17 +196,20 @@ PLANAR_FN void planar_sincos(double a, double *s, double *c) {
     k = a * 0.6366197723675814 + round;
     memcpy(&bits, &k, 8);
     k -= round;
-    r = (a - k * 1.5707963267341256) - k * 6.077100506506192e-11; /* pi/2 in two parts; k times the first is exact */
+    r = (a - k * 1.5707963267341256) -
+        k * 6.077100506506192e-11; /* pi/2 in two parts; k times the first is exact */
     z = r * r;
     h = 0.5 * z;
     w = 1.0 - h;
     z2 = z * z;
-    p = (-1.6666666666666666e-1 + z * 8.333333333333333e-3) + z2 * ((-1.984126984126984e-4 +
-        z * 2.7557319223985893e-6) + z2 * ((-2.505210838544172e-8 + z * 1.6059043836821613e-10) +
-        z2 * -7.647163731819816e-13));
-    q = (4.1666666666666664e-2 + z * -1.388888888888889e-3) + z2 * ((2.48015873015873e-5 +
-        z * -2.755731922398589e-7) + z2 * ((2.08767569878681e-9 + z * -1.1470745597729725e-11) +
-        z2 * 4.779477332387385e-14));
+    p = (-1.6666666666666666e-1 + z * 8.333333333333333e-3) +
+        z2 * ((-1.984126984126984e-4 + z * 2.7557319223985893e-6) +
+              z2 * ((-2.505210838544172e-8 + z * 1.6059043836821613e-10) +
+                    z2 * -7.647163731819816e-13));
+    q = (4.1666666666666664e-2 + z * -1.388888888888889e-3) +
+        z2 * ((2.48015873015873e-5 + z * -2.755731922398589e-7) +
+              z2 * ((2.08767569878681e-9 + z * -1.1470745597729725e-11) +
+                    z2 * 4.779477332387385e-14));
     p = r + r * z * p;
     q = w + (((1.0 - w) - h) + z2 * q);
     *s = bits & 1 ? q : p;
@@ -169,9 +217,15 @@ PLANAR_FN void planar_sincos(double a, double *s, double *c) {
     if (bits & 2) *s = -*s;
     if ((bits + 1) & 2) *c = -*c;
 }
-PLANAR_FN int planar_is_hinge(planar_kind kind) { return kind == PLANAR_HINGE || kind == PLANAR_HINGE_BACK; }
+
+PLANAR_FN int planar_is_hinge(planar_kind kind) {
+    return kind == PLANAR_HINGE || kind == PLANAR_HINGE_BACK;
+}
+
 PLANAR_FN double planar_sign(planar_kind kind) { return kind == PLANAR_HINGE_BACK ? -1 : 1; }
-/* a frame that never turns: the world's (-1), or of one or two slides on it. Bodies that fly begin with two. */
+
+/* a frame that never turns: the world's (-1), or of one or two slides on it. Bodies that fly begin
+   with two. */
 PLANAR_FN int planar_steady(const planar_model *m, int i) {
     const int up = i < 0 ? -1 : m->joint[i].parent;
     if (i < 0) return 1;
@@ -181,9 +235,11 @@ PLANAR_FN int planar_steady(const planar_model *m, int i) {
 
 /* ---- where everything is and how it moves; g is the frame before it. Turning with w bends the way of what moves along:
    -w^2 d for the offset d, 2 w v across a slide's speed v. */
-PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j, int steady, double q, double v) {
+PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j, int steady,
+                                    double q, double v) {
     const double c = steady ? 1 : g->c, s = steady ? 0 : g->s, w = steady ? 0 : g->v.w;
-    const double ux = j->kind == PLANAR_SLIDE_X ? c : s, uz = j->kind == PLANAR_SLIDE_X ? -s : c; /* way of a slide */
+    const double ux = j->kind == PLANAR_SLIDE_X ? c : s,
+                 uz = j->kind == PLANAR_SLIDE_X ? -s : c; /* way of a slide */
     planar_frame f = *g;
     f.dx = steady ? j->x : c * j->x + s * j->z;
     f.dz = steady ? j->z : c * j->z - s * j->x;
@@ -212,8 +268,10 @@ PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j
     }
     return f;
 }
-PLANAR_FN void planar_place(const planar_model *m, const double *q, const double *v, planar_frame *frame) {
-    const planar_frame world = { 0, 1, 0, 0, 0, 0, 0, { 0, 0, 0 }, 0, 0 };
+
+PLANAR_FN void planar_place(const planar_model *m, const double *q, const double *v,
+                            planar_frame *frame) {
+    const planar_frame world = {0, 1, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0};
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const int parent = m->joint[i].parent;
@@ -221,20 +279,26 @@ PLANAR_FN void planar_place(const planar_model *m, const double *q, const double
         frame[i] = planar_after(g, &m->joint[i], planar_steady(m, parent), q[i], v[i]);
     }
 }
+
 /* inertia of each body about its frame's origin, and the force that gravity and its turning make */
 PLANAR_FN void planar_weigh(const planar_model *m, const planar_mass *mass, planar_work *k) {
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
-        const planar_inertia none = { 0, 0, 0, 0, 0, 0 };
-        const planar_twist free_of = { 0, 0, 0 };
+        const planar_inertia none = {0, 0, 0, 0, 0, 0};
+        const planar_twist free_of = {0, 0, 0};
         const planar_frame *f = &k->frame[i];
         const planar_mass *b = &mass[i];
         k->inertia[i] = none;
         k->force[i] = free_of;
         if (m->joint[i].body) {
-            const double rx = f->c * b->x + f->s * b->z, rz = f->c * b->z - f->s * b->x, w2 = f->v.w * f->v.w;
-            const planar_inertia own = { b->inertia + b->mass * (b->x * b->x + b->z * b->z), b->mass * rz,
-                                         -b->mass * rx, b->mass, 0, b->mass };
+            const double rx = f->c * b->x + f->s * b->z, rz = f->c * b->z - f->s * b->x,
+                         w2 = f->v.w * f->v.w;
+            const planar_inertia own = {b->inertia + b->mass * (b->x * b->x + b->z * b->z),
+                                        b->mass * rz,
+                                        -b->mass * rx,
+                                        b->mass,
+                                        0,
+                                        b->mass};
             k->inertia[i] = own;
             k->force[i].x = b->mass * (m->gravity_x - f->ax + w2 * rx);
             k->force[i].z = b->mass * (m->gravity_z - f->az + w2 * rz);
@@ -242,12 +306,14 @@ PLANAR_FN void planar_weigh(const planar_model *m, const planar_mass *mass, plan
         }
     }
 }
+
 PLANAR_FN double planar_clamp(double x, double limit) { /* NaN: 0 */
     return x > limit ? limit : x < -limit ? -limit : x == x ? x : 0;
 }
+
 /* motors, springs and damping; ctrl holds one number for each motor */
-PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v, const double *ctrl,
-                            double *torque) {
+PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v,
+                            const double *ctrl, double *torque) {
     int i, motor = 0;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
@@ -264,35 +330,42 @@ PLANAR_FN double planar_impedance(const planar_soft *s, double depth) {
     if (s->low == s->high || x >= 1) return s->high;
     return low + (s->high - low) * (x <= 0.5 ? 2 * x * x : 1 - 2 * (1 - x) * (1 - x));
 }
+
 PLANAR_FN double planar_damping(const planar_model *m, const planar_soft *s) { /* B */
     return 2 / (s->high * (s->time > 2 * m->timestep ? s->time : 2 * m->timestep));
 }
+
 PLANAR_FN double planar_stiffness(const planar_model *m, const planar_soft *s) { /* K = B^2 / 4 */
     return 0.25 * planar_damping(m, s) * planar_damping(m, s);
 }
-PLANAR_FN void planar_find_stops(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
-                                 planar_work *k) {
+
+PLANAR_FN void planar_find_stops(const planar_model *m, const planar_mass *mass, const double *q,
+                                 const double *v, planar_work *k) {
     const planar_soft *soft = &m->stop;
     int i;
     k->stops = 0;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
         if (j->low < j->high) {
-            const double below = q[i] - j->low - soft->margin, above = j->high - q[i] - soft->margin;
+            const double below = q[i] - j->low - soft->margin,
+                         above = j->high - q[i] - soft->margin;
             planar_stop *stop = &k->stop[i];
             stop->side = stop->push = stop->aim = 0;
             if (below < 0 || above < 0) {
                 const double side = below < 0 ? 1 : -1, depth = below < 0 ? -below : -above;
                 const double d = planar_impedance(soft, depth);
                 stop->side = side;
-                stop->aim = planar_stiffness(m, soft) * d * depth - planar_damping(m, soft) * (side * v[i]);
+                stop->aim =
+                    planar_stiffness(m, soft) * d * depth - planar_damping(m, soft) * (side * v[i]);
                 stop->push = d / ((1 - d) * mass[i].joint_weight);
                 k->stops++;
             }
         }
     }
 }
-PLANAR_FN void planar_ground(const planar_model *m, const planar_mass *mass, int which, planar_work *k) {
+
+PLANAR_FN void planar_ground(const planar_model *m, const planar_mass *mass, int which,
+                             planar_work *k) {
     const planar_soft *soft = &m->contact;
     const planar_capsule *cap = &m->capsule[which / 2];
     const planar_frame *f = &k->frame[cap->joint];
@@ -312,8 +385,11 @@ PLANAR_FN void planar_ground(const planar_model *m, const planar_mass *mass, int
         t->push = d / ((1 - d) * (2 * mu2 * (1 + mu2) * mass[cap->joint].body_weight));
     }
 }
+
 PLANAR_FN double planar_unit(double x) { return x < -1 ? -1 : x > 1 ? 1 : x; }
-PLANAR_FN double planar_root(double x) { /* square root: Newton from a guess with half the exponent; x > 0 */
+
+PLANAR_FN double
+planar_root(double x) { /* square root: Newton from a guess with half the exponent; x > 0 */
     uint64_t bits;
     double r;
     int i;
@@ -323,10 +399,13 @@ PLANAR_FN double planar_root(double x) { /* square root: Newton from a guess wit
     for (i = 0; i < 5; i++) r = 0.5 * (r + x / r);
     return r;
 }
+
 /* two capsules: nearest points of their segments, each centre + s * half with |s| <= 1 */
-PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int which, planar_work *k) {
+PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int which,
+                           planar_work *k) {
     const planar_soft *soft = &m->contact;
-    const planar_capsule *cap1 = &m->capsule[m->pair[which][0]], *cap2 = &m->capsule[m->pair[which][1]];
+    const planar_capsule *cap1 = &m->capsule[m->pair[which][0]],
+                         *cap2 = &m->capsule[m->pair[which][1]];
     const planar_frame *f1 = &k->frame[cap1->joint], *f2 = &k->frame[cap2->joint];
     const double mx1 = 0.5 * (cap1->ax + cap1->bx), mz1 = 0.5 * (cap1->az + cap1->bz);
     const double hx1 = 0.5 * (cap1->ax - cap1->bx), hz1 = 0.5 * (cap1->az - cap1->bz);
@@ -339,11 +418,13 @@ PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int w
     const double gx = (f2->x - f1->x) + (cx2 - cx1), gz = (f2->z - f1->z) + (cz2 - cz1);
     const double aa = ux1 * ux1 + uz1 * uz1, bb = ux2 * ux2 + uz2 * uz2, ab = ux1 * ux2 + uz1 * uz2;
     const double ga = gx * ux1 + gz * uz1, gb = gx * ux2 + gz * uz2, det = aa * bb - ab * ab;
-    const double reach = cap1->radius + cap2->radius + soft->margin, size = aa + bb + 2 * (aa > bb ? aa : bb);
+    const double reach = cap1->radius + cap2->radius + soft->margin,
+                 size = aa + bb + 2 * (aa > bb ? aa : bb);
     const int parallel = det < 1e-15 * aa * bb;
     double line, s1, s2, px, pz, far2, far, depth, d, b, speed;
     planar_touch *t;
-    if (gx * gx + gz * gz > 2 * (size + reach * reach)) return; /* (|u1| + |u2| + reach)^2 is less */
+    if (gx * gx + gz * gz > 2 * (size + reach * reach))
+        return;                                      /* (|u1| + |u2| + reach)^2 is less */
     line = parallel ? 0 : (ga * bb - gb * ab) / det; /* where the lines meet */
     s1 = planar_unit(line);
     s2 = (s1 * ab - gb) / bb;
@@ -368,7 +449,8 @@ PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int w
     t->pair = which;
     t->nx = px / far;
     t->nz = pz / far;
-    speed = cap1->radius + 0.5 * (far - cap1->radius - cap2->radius); /* from point 1, half way between the surfaces */
+    speed = cap1->radius + 0.5 * (far - cap1->radius -
+                                  cap2->radius); /* from point 1, half way between the surfaces */
     t->rx1 = cx1 + s1 * ux1 + speed * t->nx;
     t->rz1 = cz1 + s1 * uz1 + speed * t->nz;
     t->rx2 = t->rx1 - (f2->x - f1->x);
@@ -378,13 +460,14 @@ PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int w
     t->aim = planar_stiffness(m, soft) * d * depth - b * speed;
     t->push = d / ((1 - d) * (mass[cap1->joint].body_weight + mass[cap2->joint].body_weight));
 }
-PLANAR_FN void planar_find_rows(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
-                                planar_work *k) {
+
+PLANAR_FN void planar_find_rows(const planar_model *m, const planar_mass *mass, const double *q,
+                                const double *v, planar_work *k) {
     int i;
     planar_find_stops(m, mass, q, v, k);
     k->contacts = k->touches = 0;
-    PLANAR_UNROLL for (i = 0; i < 2 * m->capsules; i++)
-        if (m->capsule[i / 2].friction > 0) planar_ground(m, mass, i, k);
+    PLANAR_UNROLL for (i = 0; i < 2 * m->capsules; i++) if (m->capsule[i / 2].friction > 0)
+        planar_ground(m, mass, i, k);
     for (i = 0; i < m->pairs; i++) planar_meet(m, mass, i, k);
 }
 
@@ -392,41 +475,57 @@ PLANAR_FN void planar_find_rows(const planar_model *m, const planar_mass *mass, 
    root, each joint is solved for its acceleration given its parent's; what is left acts on the parent. Then back. */
 typedef struct planar_tree {
     planar_inertia inertia[PLANAR_JOINTS];
-    planar_twist   force[PLANAR_JOINTS];
-    double         torque[PLANAR_JOINTS], rotor[PLANAR_JOINTS]; /* force and inertia of the joint itself */
+    planar_twist force[PLANAR_JOINTS];
+    double torque[PLANAR_JOINTS], rotor[PLANAR_JOINTS]; /* force and inertia of the joint itself */
 } planar_tree;
-/* The joint accelerates its body along a direction S, by a = (S.force + torque - S.inertia.t) / (S.inertia.S + rotor) if
-   the body would move with t without it. What its parent feels of body and joint, u = inertia S:
-       inertia - u u^T / (S.u + rotor),   force - u (S.force + torque) / (S.u + rotor),   about the parent's origin. */
-typedef struct planar_given { planar_twist u; double a; } planar_given; /* a joint's acceleration is a - u . t_parent */
 
-PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx, double dz) { /* about (dx, dz) behind */
+/* The joint accelerates its body along a direction S, by a = (S.force + torque - S.inertia.t) /
+   (S.inertia.S + rotor) if the body would move with t without it. What its parent feels of body and
+   joint, u = inertia S:
+       inertia - u u^T / (S.u + rotor),   force - u (S.force + torque) / (S.u + rotor),   about the parent's origin. */
+typedef struct planar_given {
+    planar_twist u;
+    double a;
+} planar_given; /* a joint's acceleration is a - u . t_parent */
+
+PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx,
+                                      double dz) { /* about (dx, dz) behind */
     planar_inertia s = *i;
     s.wx = i->wx + (dz * i->xx - dx * i->xz);
     s.wz = i->wz + (dz * i->xz - dx * i->zz);
     s.ww = i->ww + (dz * (i->wx + s.wx) - dx * (i->wz + s.wz));
     return s;
 }
+
 PLANAR_FN planar_twist planar_shift_force(planar_twist f, double dx, double dz) {
     f.w += dz * f.x - dx * f.z;
     return f;
 }
-PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f, int steady, planar_inertia *I,
-                                   planar_twist *g, double torque, double rotor) {
-    const double c = f->c, s = f->s, ux = j->kind == PLANAR_SLIDE_X ? c : s, uz = j->kind == PLANAR_SLIDE_X ? -s : c;
+
+PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f, int steady,
+                                   planar_inertia *I, planar_twist *g, double torque,
+                                   double rotor) {
+    const double c = f->c, s = f->s, ux = j->kind == PLANAR_SLIDE_X ? c : s,
+                 uz = j->kind == PLANAR_SLIDE_X ? -s : c;
     planar_given given;
     planar_twist u;
-    double       along, push, by;
+    double along, push, by;
     if (planar_is_hinge(j->kind)) {
-        u.w = I->ww; u.x = I->wx; u.z = I->wz;
+        u.w = I->ww;
+        u.x = I->wx;
+        u.z = I->wz;
         along = I->ww + rotor;
         push = planar_sign(j->kind) * torque + g->w;
     } else if (steady && j->kind == PLANAR_SLIDE_X) {
-        u.w = I->wx; u.x = I->xx; u.z = I->xz;
+        u.w = I->wx;
+        u.x = I->xx;
+        u.z = I->xz;
         along = I->xx + rotor;
         push = torque + g->x;
     } else if (steady) {
-        u.w = I->wz; u.x = I->xz; u.z = I->zz;
+        u.w = I->wz;
+        u.x = I->xz;
+        u.z = I->zz;
         along = I->zz + rotor;
         push = torque + g->z;
     } else {
@@ -446,36 +545,49 @@ PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f,
     given.u.x = u.x * by;
     given.u.z = u.z * by;
     given.a = push * by;
-    I->ww -= u.w * given.u.w; I->wx -= u.w * given.u.x; I->wz -= u.w * given.u.z;
-    I->xx -= u.x * given.u.x; I->xz -= u.x * given.u.z; I->zz -= u.z * given.u.z;
-    g->w -= u.w * given.a; g->x -= u.x * given.a; g->z -= u.z * given.a;
+    I->ww -= u.w * given.u.w;
+    I->wx -= u.w * given.u.x;
+    I->wz -= u.w * given.u.z;
+    I->xx -= u.x * given.u.x;
+    I->xz -= u.x * given.u.z;
+    I->zz -= u.z * given.u.z;
+    g->w -= u.w * given.a;
+    g->x -= u.x * given.a;
+    g->z -= u.z * given.a;
     return given;
 }
+
 /* to a frame that never turns, turning does not matter: its numbers are left out */
-PLANAR_FN void planar_solve(const planar_model *m, const planar_frame *frame, planar_tree *k, planar_motion *out) {
+PLANAR_FN void planar_solve(const planar_model *m, const planar_frame *frame, planar_tree *k,
+                            planar_motion *out) {
     planar_given given[PLANAR_JOINTS];
     int i;
     PLANAR_UNROLL for (i = m->joints - 1; i >= 0; i--) {
         const int parent = m->joint[i].parent, steady = planar_steady(m, parent);
         planar_inertia I = k->inertia[i];
-        planar_twist   g = k->force[i];
+        planar_twist g = k->force[i];
         given[i] = planar_free(&m->joint[i], &frame[i], steady, &I, &g, k->torque[i], k->rotor[i]);
         if (parent >= 0) {
             planar_inertia *J = &k->inertia[parent];
-            planar_twist   *h = &k->force[parent];
+            planar_twist *h = &k->force[parent];
             if (!steady) {
-                J->ww += I.ww; J->wx += I.wx; J->wz += I.wz;
+                J->ww += I.ww;
+                J->wx += I.wx;
+                J->wz += I.wz;
                 h->w += g.w;
             }
-            J->xx += I.xx; J->xz += I.xz; J->zz += I.zz;
-            h->x += g.x; h->z += g.z;
+            J->xx += I.xx;
+            J->xz += I.xz;
+            J->zz += I.zz;
+            h->x += g.x;
+            h->z += g.z;
         }
     }
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
         const planar_frame *f = &frame[i];
         const int steady = planar_steady(m, j->parent);
-        planar_twist t = { 0, 0, 0 };
+        planar_twist t = {0, 0, 0};
         double a = given[i].a;
         if (j->parent >= 0) {
             t = out->t[j->parent];
@@ -498,13 +610,16 @@ PLANAR_FN void planar_solve(const planar_model *m, const planar_frame *frame, pl
 }
 
 /* ---- rows as inertia */
-PLANAR_FN int planar_limited(const planar_model *m, int i) { return m->joint[i].low < m->joint[i].high; }
+PLANAR_FN int planar_limited(const planar_model *m, int i) {
+    return m->joint[i].low < m->joint[i].high;
+}
+
 PLANAR_FN void planar_add_contact(const planar_contact *t, unsigned on, planar_tree *k) {
     const double p = on & 1 ? t->push : 0, q = on & 2 ? t->push : 0, r = on & 4 ? 2 * t->push : 0;
     const double nn = p + q + r, nt = t->mu * (p - q), tt = t->mu * t->mu * (p + q);
     const double n = nn * t->aim_n + nt * t->aim_t, x = nt * t->aim_n + tt * t->aim_t;
     planar_inertia *I = &k->inertia[t->joint];
-    planar_twist   *f = &k->force[t->joint];
+    planar_twist *f = &k->force[t->joint];
     I->ww += nn * t->rx * t->rx - 2 * nt * t->rx * t->rz + tt * t->rz * t->rz;
     I->wx += tt * t->rz - nt * t->rx;
     I->wz += nt * t->rz - nn * t->rx;
@@ -515,6 +630,7 @@ PLANAR_FN void planar_add_contact(const planar_contact *t, unsigned on, planar_t
     f->x += x;
     f->z += n;
 }
+
 PLANAR_FN void planar_tree_of(const planar_model *m, const planar_work *k, planar_tree *tree) {
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
@@ -527,14 +643,17 @@ PLANAR_FN void planar_tree_of(const planar_model *m, const planar_work *k, plana
             tree->torque[i] += k->stop[i].side * k->stop[i].push * k->stop[i].aim;
         }
     }
-    for (i = 0; i < k->contacts; i++) planar_add_contact(&k->contact[i], k->pushing.end[k->contact[i].end], tree);
+    for (i = 0; i < k->contacts; i++)
+        planar_add_contact(&k->contact[i], k->pushing.end[k->contact[i].end], tree);
 }
+
 /* acceleration of the second body's point away from the first's */
 PLANAR_FN double planar_apart(const planar_touch *t, const planar_twist *a) {
     const planar_twist *p = &a[t->joint1], *q = &a[t->joint2];
     return t->nx * ((q->x + q->w * t->rz2) - (p->x + p->w * t->rz1)) +
            t->nz * ((q->z - q->w * t->rx2) - (p->z - p->w * t->rx1));
 }
+
 PLANAR_FN void planar_push_apart(const planar_touch *t, double f, planar_twist *force) {
     planar_twist *p = &force[t->joint1], *q = &force[t->joint2];
     p->x -= f * t->nx;
@@ -544,11 +663,13 @@ PLANAR_FN void planar_push_apart(const planar_touch *t, double f, planar_twist *
     q->z += f * t->nz;
     q->w += f * (t->nx * t->rz2 - t->nz * t->rx2);
 }
-/* Pushing pairs join two bodies, so they are no body's inertia. Their forces f solve a small system of their own:
-   (R + J H^-1 J^T) f = aim - J a, with H the tree and a its motion without them. Gauss elimination; it is rare. */
+
+/* Pushing pairs join two bodies, so they are no body's inertia. Their forces f solve a small system
+   of their own: (R + J H^-1 J^T) f = aim - J a, with H the tree and a its motion without them.
+   Gauss elimination; it is rare. */
 PLANAR_FN void planar_add_pairs(const planar_model *m, const planar_work *k, planar_motion *out) {
     planar_motion answer[PLANAR_PAIRS];
-    planar_tree   tree;
+    planar_tree tree;
     double A[PLANAR_PAIRS][PLANAR_PAIRS + 1];
     int on[PLANAR_PAIRS], n = 0, i, j, l;
     for (i = 0; i < k->touches; i++)
@@ -585,19 +706,21 @@ PLANAR_FN void planar_add_pairs(const planar_model *m, const planar_work *k, pla
 }
 
 /* ---- which rows push under a motion */
-PLANAR_FN void planar_short_of(const planar_contact *t, const planar_twist *a, double *n, double *tangent) {
+PLANAR_FN void planar_short_of(const planar_contact *t, const planar_twist *a, double *n,
+                               double *tangent) {
     *n = (a[t->joint].z - a[t->joint].w * t->rx) - t->aim_n;
     *tangent = t->mu * ((a[t->joint].x + a[t->joint].w * t->rz) - t->aim_t);
 }
+
 /* the rows that push under `by`; 1 if they are those that were thought to */
 PLANAR_FN int planar_look(const planar_model *m, planar_work *k, const planar_motion *by) {
     int i, same = 1;
-    PLANAR_UNROLL for (i = 0; i < m->joints; i++)
-        if (planar_limited(m, i) && k->stop[i].side != 0) {
-            const unsigned on = k->stop[i].side * by->a[i] < k->stop[i].aim;
-            same &= on == k->pushing.stop[i];
-            k->pushing.stop[i] = (unsigned char)on;
-        }
+    PLANAR_UNROLL for (i = 0; i < m->joints;
+                       i++) if (planar_limited(m, i) && k->stop[i].side != 0) {
+        const unsigned on = k->stop[i].side * by->a[i] < k->stop[i].aim;
+        same &= on == k->pushing.stop[i];
+        k->pushing.stop[i] = (unsigned char)on;
+    }
     for (i = 0; i < k->contacts; i++) {
         unsigned char *was = &k->pushing.end[k->contact[i].end];
         double n, t;
@@ -618,14 +741,20 @@ PLANAR_FN int planar_look(const planar_model *m, planar_work *k, const planar_mo
 
 /* ---- the line search: the least cost between two motions. Along the way each row falls short by a linear function. */
 enum { PLANAR_ROWS = 3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS };
-typedef struct planar_line { double at[PLANAR_ROWS], to[PLANAR_ROWS], push[PLANAR_ROWS]; int rows; } planar_line;
+
+typedef struct planar_line {
+    double at[PLANAR_ROWS], to[PLANAR_ROWS], push[PLANAR_ROWS];
+    int rows;
+} planar_line;
 
 PLANAR_FN void planar_line_add(planar_line *l, double at, double to, double push) {
     l->at[l->rows] = at;
     l->to[l->rows] = to - at;
     l->push[l->rows++] = push;
 }
-PLANAR_FN double planar_slope(const planar_line *l, double inertia, double first, double s) { /* of the cost, at s */
+
+PLANAR_FN double planar_slope(const planar_line *l, double inertia, double first,
+                              double s) { /* of the cost, at s */
     double sum = first + s * inertia;
     int i;
     for (i = 0; i < l->rows; i++) {
@@ -634,6 +763,7 @@ PLANAR_FN double planar_slope(const planar_line *l, double inertia, double first
     }
     return sum;
 }
+
 /* walks from bend to bend of the cost until it rises; between bends the slope is linear */
 PLANAR_FN double planar_least(const planar_line *l, double inertia) {
     double first = -inertia, s = 0, slope;
@@ -655,20 +785,24 @@ PLANAR_FN double planar_least(const planar_line *l, double inertia) {
         slope = ahead;
     }
 }
+
 PLANAR_FN double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a,
                                const planar_motion *b) {
     double sum = 0; /* (a - b)^T M (a - b) */
     int i;
     for (i = 0; i < m->joints; i++) {
         const planar_inertia *I = &k->inertia[i];
-        const double w = a->t[i].w - b->t[i].w, x = a->t[i].x - b->t[i].x, z = a->t[i].z - b->t[i].z;
+        const double w = a->t[i].w - b->t[i].w, x = a->t[i].x - b->t[i].x,
+                     z = a->t[i].z - b->t[i].z;
         const double q = a->a[i] - b->a[i];
         sum += w * (I->ww * w + 2 * (I->wx * x + I->wz * z)) + I->xx * x * x + I->zz * z * z;
         sum += m->joint[i].armature * q * q;
     }
     return sum;
 }
-PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar_motion *from, const planar_motion *to) {
+
+PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar_motion *from,
+                             const planar_motion *to) {
     planar_line l;
     double s, n0, t0, n1, t1;
     int i;
@@ -698,15 +832,17 @@ PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar
 
 /* ---- accelerations of a state under controls; k keeps what pushed, for the next guess */
 enum { PLANAR_ROUNDS = 50 }; /* never reached but by rows that stand exactly on the edge */
-PLANAR_FN void planar_prepare(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
-                              const double *ctrl, planar_work *k) {
+
+PLANAR_FN void planar_prepare(const planar_model *m, const planar_mass *mass, const double *q,
+                              const double *v, const double *ctrl, planar_work *k) {
     planar_place(m, q, v, k->frame);
     planar_weigh(m, mass, k);
     planar_drive(m, q, v, ctrl, k->torque);
     planar_find_rows(m, mass, q, v, k);
 }
+
 PLANAR_FN void planar_settle(const planar_model *m, planar_work *k) {
-    planar_tree   tree;
+    planar_tree tree;
     planar_motion next;
     for (k->rounds = 1;; k->rounds++) {
         planar_tree_of(m, k, &tree);
@@ -722,13 +858,16 @@ PLANAR_FN void planar_settle(const planar_model *m, planar_work *k) {
     }
     k->motion = next;
 }
-PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q, const double *v,
-                                 const double *ctrl, planar_work *k) {
+
+PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q,
+                                 const double *v, const double *ctrl, planar_work *k) {
     planar_prepare(m, mass, q, v, ctrl, k);
     planar_settle(m, k);
 }
+
 /* adds the forces of the rows under the motion found */
-PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force, double *torque) {
+PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force,
+                                 double *torque) {
     int i;
     for (i = 0; i < m->joints; i++)
         if (planar_limited(m, i) && k->stop[i].side != 0) {
@@ -754,6 +893,7 @@ PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, pl
         if (missing > 0) planar_push_apart(&k->touch[i], k->touch[i].push * missing, force);
     }
 }
+
 /* what the rows do to the joints: MuJoCo's qfrc_constraint */
 PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, double *torque) {
     planar_twist force[PLANAR_JOINTS];
@@ -765,9 +905,12 @@ PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, do
         const planar_joint *j = &m->joint[i];
         const planar_frame *f = &k->frame[i];
         planar_twist *up;
-        if (planar_is_hinge(j->kind)) torque[i] += planar_sign(j->kind) * force[i].w;
-        else if (j->kind == PLANAR_SLIDE_X) torque[i] += f->c * force[i].x - f->s * force[i].z;
-        else torque[i] += f->s * force[i].x + f->c * force[i].z;
+        if (planar_is_hinge(j->kind))
+            torque[i] += planar_sign(j->kind) * force[i].w;
+        else if (j->kind == PLANAR_SLIDE_X)
+            torque[i] += f->c * force[i].x - f->s * force[i].z;
+        else
+            torque[i] += f->s * force[i].x + f->c * force[i].z;
         if (j->parent < 0) continue;
         up = &force[j->parent];
         up->w += force[i].w + f->dz * force[i].x - f->dx * force[i].z;
@@ -777,9 +920,9 @@ PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, do
 }
 
 /* ---- time. Runge-Kutta: a step forward with each of four slopes; their mean, the middle two counted twice. */
-PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q, double *v,
-                                  const double *ctrl, planar_work *k) {
-    const double h = m->timestep, ahead[4] = { 0.5 * h, 0.5 * h, h, 0 }, share[4] = { 1, 2, 2, 1 };
+PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q,
+                                  double *v, const double *ctrl, planar_work *k) {
+    const double h = m->timestep, ahead[4] = {0.5 * h, 0.5 * h, h, 0}, share[4] = {1, 2, 2, 1};
     double at[PLANAR_JOINTS], speed[PLANAR_JOINTS], dq[PLANAR_JOINTS], dv[PLANAR_JOINTS];
     int i, stage;
     for (i = 0; i < m->joints; i++) {
@@ -801,11 +944,13 @@ PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass
         v[i] += h / 6 * dv[i];
     }
 }
-/* Euler: the forces found act again on joints that are slower by their damping, (M + h damping) a = forces */
-PLANAR_FN void planar_euler(const planar_model *m, const planar_mass *mass, double *q, double *v, const double *ctrl,
-                            planar_work *k) {
+
+/* Euler: the forces found act again on joints that are slower by their damping, (M + h damping) a =
+   forces */
+PLANAR_FN void planar_euler(const planar_model *m, const planar_mass *mass, double *q, double *v,
+                            const double *ctrl, planar_work *k) {
     const double h = m->timestep;
-    planar_tree  tree;
+    planar_tree tree;
     planar_motion slowed;
     int i;
     planar_prepare(m, mass, q, v, ctrl, k);
@@ -825,11 +970,15 @@ PLANAR_FN void planar_euler(const planar_model *m, const planar_mass *mass, doub
         q[i] += h * v[i];
     }
 }
-PLANAR_FN void planar_physics(const planar_model *m, const planar_mass *mass, double *q, double *v, const double *ctrl,
-                              planar_work *k) {
-    if (m->euler) planar_euler(m, mass, q, v, ctrl, k);
-    else planar_runge_kutta(m, mass, q, v, ctrl, k);
+
+PLANAR_FN void planar_physics(const planar_model *m, const planar_mass *mass, double *q, double *v,
+                              const double *ctrl, planar_work *k) {
+    if (m->euler)
+        planar_euler(m, mass, q, v, ctrl, k);
+    else
+        planar_runge_kutta(m, mass, q, v, ctrl, k);
 }
+
 /* the guess before the first step: all that touches sticks */
 PLANAR_FN void planar_guess(planar_work *k) {
     memset(k->pushing.end, 7, sizeof k->pushing.end);
@@ -841,9 +990,11 @@ PLANAR_FN void planar_guess(planar_work *k) {
 PLANAR_FN int planar_sane(const planar_model *m, const double *q, const double *v) {
     int i, sane = 1;
     for (i = 0; i < m->joints; i++)
-        sane &= q[i] <= PLANAR_LOST && q[i] >= -PLANAR_LOST && v[i] <= PLANAR_LOST && v[i] >= -PLANAR_LOST;
+        sane &= q[i] <= PLANAR_LOST && q[i] >= -PLANAR_LOST && v[i] <= PLANAR_LOST &&
+                v[i] >= -PLANAR_LOST;
     return sane;
 }
+
 PLANAR_FN void planar_rest(const planar_model *m, double *q, double *v) {
     int i;
     for (i = 0; i < m->joints; i++) {
@@ -851,22 +1002,27 @@ PLANAR_FN void planar_rest(const planar_model *m, double *q, double *v) {
         v[i] = 0;
     }
 }
+
 PLANAR_FN int planar_motors(const planar_model *m) {
     int i, n = 0;
     for (i = 0; i < m->joints; i++) n += m->joint[i].gear != 0;
     return n;
 }
+
 PLANAR_FN double planar_effort(const double *act, int n) { /* sum of squares */
     double sum = 0;
     int i;
     for (i = 0; i < n; i++) sum += act[i] * act[i];
     return sum;
 }
-/* One control step with the task's own physics. 0: an action, or its square, is not finite, or the simulation is lost;
-   then the state is the last sane one. k keeps the last evaluation, which with Runge-Kutta is that of the fourth slope. */
+
+/* One control step with the task's own physics. 0: an action, or its square, is not finite, or the
+   simulation is lost; then the state is the last sane one. k keeps the last evaluation, which with
+   Runge-Kutta is that of the fourth slope. */
 typedef void planar_engine(int v2, double *q, double *v, const double *ctrl, planar_work *k);
-PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int v2, double *q, double *v,
-                             const double *act, planar_work *k) {
+
+PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int v2, double *q,
+                             double *v, const double *act, planar_work *k) {
     const double effort = planar_effort(act, planar_motors(m));
     double q0[PLANAR_JOINTS], v0[PLANAR_JOINTS];
     int i;
@@ -884,6 +1040,7 @@ PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int 
     if (!planar_sane(m, q, v)) planar_rest(m, q, v);
     return 0;
 }
+
 /* 16 bytes for each joint: positions, then speeds, little-endian on every machine */
 PLANAR_TASK void planar_save(const planar_model *m, const double *q, const double *v, void *bytes) {
     unsigned char *to = (unsigned char *)bytes;
@@ -894,6 +1051,7 @@ PLANAR_TASK void planar_save(const planar_model *m, const double *q, const doubl
         for (b = 0; b < 8; b++) *to++ = (unsigned char)(bits >> (8 * b));
     }
 }
+
 /* 0: refused, for NaN or numbers beyond PLANAR_LOST */
 PLANAR_TASK int planar_load(const planar_model *m, double *q, double *v, const void *bytes) {
     const unsigned char *from = (const unsigned char *)bytes;
@@ -911,24 +1069,33 @@ PLANAR_TASK int planar_load(const planar_model *m, double *q, double *v, const v
     }
     return 1;
 }
-PLANAR_FN void planar_uniform(const planar_model *m, const agg_rng *rng, double size, double *x) { /* x += noise */
+
+PLANAR_FN void planar_uniform(const planar_model *m, const agg_rng *rng, double size,
+                              double *x) { /* x += noise */
     int i;
     for (i = 0; i < m->joints; i++) x[i] += 2 * size * rn_draw_uniform(rng) - size;
 }
+
 PLANAR_FN void planar_normal(const planar_model *m, const agg_rng *rng, double size, double *x) {
     int i;
     for (i = 0; i < m->joints; i++) x[i] += size * rn_draw_normal(rng);
 }
+
 PLANAR_END
 
 /* ---- to draw: the capsules of a state in the world */
-typedef struct planar_segment { double ax, az, bx, bz, radius; } planar_segment;
-PLANAR_TASK void planar_segments(const planar_model *m, const double *q, planar_segment *out) { /* m->capsules of them */
-    const planar_frame world = { 0, 1, 0, 0, 0, 0, 0, { 0, 0, 0 }, 0, 0 };
+typedef struct planar_segment {
+    double ax, az, bx, bz, radius;
+} planar_segment;
+
+PLANAR_TASK void planar_segments(const planar_model *m, const double *q,
+                                 planar_segment *out) { /* m->capsules of them */
+    const planar_frame world = {0, 1, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0};
     planar_frame frame[PLANAR_JOINTS];
     int i;
     for (i = 0; i < m->joints; i++)
-        frame[i] = planar_after(m->joint[i].parent < 0 ? &world : &frame[m->joint[i].parent], &m->joint[i], 0, q[i], 0);
+        frame[i] = planar_after(m->joint[i].parent < 0 ? &world : &frame[m->joint[i].parent],
+                                &m->joint[i], 0, q[i], 0);
     for (i = 0; i < m->capsules; i++) {
         const planar_capsule *cap = &m->capsule[i];
         const planar_frame *f = &frame[cap->joint];
@@ -943,65 +1110,90 @@ PLANAR_TASK void planar_segments(const planar_model *m, const double *q, planar_
 /* ---- the model as MJCF, so that MuJoCo can load what is simulated here: planar_print(stdout, &hopper_model, 0). Every
    number has 17 digits, so that it is read back as it was. */
 PLANAR_TASK void planar_print_soft(FILE *out, const planar_soft *s, const char *suffix) {
-    fprintf(out, "solref%s=\"%.17g 1\" solimp%s=\"%.17g %.17g %.17g\" margin=\"%.17g\"", suffix, s->time, suffix, s->low,
-            s->high, s->width, s->margin);
+    fprintf(out, "solref%s=\"%.17g 1\" solimp%s=\"%.17g %.17g %.17g\" margin=\"%.17g\"", suffix,
+            s->time, suffix, s->low, s->high, s->width, s->margin);
 }
+
 PLANAR_TASK void planar_print_joint(FILE *out, const planar_model *m, int i) {
-    static const char *const axis[] = { "1 0 0", "0 0 1", "0 1 0", "0 -1 0" };
+    static const char *const axis[] = {"1 0 0", "0 0 1", "0 1 0", "0 -1 0"};
     const planar_joint *j = &m->joint[i];
-    fprintf(out, "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" range=\"%.17g %.17g\" "
-            "stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n", j->name,
-            planar_is_hinge(j->kind) ? "hinge" : "slide", axis[j->kind], j->start, j->low < j->high ? "true" : "false",
-            j->low, j->high, j->stiffness, j->damping, j->armature);
+    fprintf(out,
+            "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" range=\"%.17g "
+            "%.17g\" "
+            "stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n",
+            j->name, planar_is_hinge(j->kind) ? "hinge" : "slide", axis[j->kind], j->start,
+            j->low < j->high ? "true" : "false", j->low, j->high, j->stiffness, j->damping,
+            j->armature);
 }
+
 /* the body that joint i, and those behind it without a body, move; then the bodies on it */
-PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const planar_mass *mass, int i) {
+PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const planar_mass *mass,
+                                   int i) {
     double x = m->joint[i].x, z = m->joint[i].z;
     int first = i, j;
     for (; !m->joint[i].body && i + 1 < m->joints; i++) {
         x += m->joint[i + 1].x;
         z += m->joint[i + 1].z;
     }
-    fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n", m->joint[i].body ? m->joint[i].body : "", x, z);
+    fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n",
+            m->joint[i].body ? m->joint[i].body : "", x, z);
     for (j = first; j <= i; j++) planar_print_joint(out, m, j);
-    fprintf(out, "<inertial mass=\"%.17g\" pos=\"%.17g 0 %.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n", mass[i].mass,
-            mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia, mass[i].inertia); /* only the middle one matters */
+    fprintf(out,
+            "<inertial mass=\"%.17g\" pos=\"%.17g 0 %.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n",
+            mass[i].mass, mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia,
+            mass[i].inertia); /* only the middle one matters */
     for (j = 0; j < m->capsules; j++) {
         const planar_capsule *c = &m->capsule[j];
         if (c->joint == i)
-            fprintf(out, "<geom name=\"%s\" type=\"capsule\" fromto=\"%.17g 0 %.17g %.17g 0 %.17g\" size=\"%.17g\"/>\n",
+            fprintf(out,
+                    "<geom name=\"%s\" type=\"capsule\" fromto=\"%.17g 0 %.17g %.17g 0 %.17g\" "
+                    "size=\"%.17g\"/>\n",
                     c->name, c->ax, c->az, c->bx, c->bz, c->radius);
     }
     for (j = i + 1; j < m->joints; j++)
         if (m->joint[j].parent == i) planar_print_body(out, m, mass, j);
     fprintf(out, "</body>\n");
 }
-PLANAR_TASK void planar_print_pair(FILE *out, const planar_model *m, const char *first, const char *second, double mu) {
+
+PLANAR_TASK void planar_print_pair(FILE *out, const planar_model *m, const char *first,
+                                   const char *second, double mu) {
     fprintf(out, "<pair geom1=\"%s\" geom2=\"%s\" ", first, second);
-    if (mu > 0) fprintf(out, "condim=\"3\" friction=\"%.17g %.17g 0.005 0.0001 0.0001\" ", mu, mu);
-    else fprintf(out, "condim=\"1\" ");
+    if (mu > 0)
+        fprintf(out, "condim=\"3\" friction=\"%.17g %.17g 0.005 0.0001 0.0001\" ", mu, mu);
+    else
+        fprintf(out, "condim=\"1\" ");
     planar_print_soft(out, &m->contact, "");
     fprintf(out, "/>\n");
 }
+
 PLANAR_TASK void planar_print(FILE *out, const planar_model *m, int v2) {
     int i;
-    fprintf(out, "<mujoco model=\"%s\">\n<compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n"
-            "<option integrator=\"%s\" timestep=\"%.17g\" gravity=\"%.17g 0 %.17g\" solver=\"Newton\" cone=\"pyramidal\"/>\n"
-            "<size njmax=\"500\" nconmax=\"100\"/>\n<default>\n<geom contype=\"0\" conaffinity=\"0\"/>\n<joint ",
+    fprintf(out,
+            "<mujoco model=\"%s\">\n<compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n"
+            "<option integrator=\"%s\" timestep=\"%.17g\" gravity=\"%.17g 0 %.17g\" "
+            "solver=\"Newton\" cone=\"pyramidal\"/>\n"
+            "<size njmax=\"500\" nconmax=\"100\"/>\n<default>\n<geom contype=\"0\" "
+            "conaffinity=\"0\"/>\n<joint ",
             m->name, m->euler ? "Euler" : "RK4", m->timestep, m->gravity_x, m->gravity_z);
     planar_print_soft(out, &m->stop, "limit");
-    fprintf(out, "/>\n</default>\n<worldbody>\n<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
+    fprintf(
+        out,
+        "/>\n</default>\n<worldbody>\n<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
     for (i = 0; i < m->joints; i++)
         if (m->joint[i].parent < 0) planar_print_body(out, m, m->mass[v2 != 0], i);
     fprintf(out, "</worldbody>\n<contact>\n");
     for (i = 0; i < m->capsules; i++)
-        if (m->capsule[i].friction > 0) planar_print_pair(out, m, "floor", m->capsule[i].name, m->capsule[i].friction);
+        if (m->capsule[i].friction > 0)
+            planar_print_pair(out, m, "floor", m->capsule[i].name, m->capsule[i].friction);
     for (i = 0; i < m->pairs; i++)
-        planar_print_pair(out, m, m->capsule[m->pair[i][0]].name, m->capsule[m->pair[i][1]].name, 0);
+        planar_print_pair(out, m, m->capsule[m->pair[i][0]].name, m->capsule[m->pair[i][1]].name,
+                          0);
     fprintf(out, "</contact>\n<actuator>\n");
     for (i = 0; i < m->joints; i++)
         if (m->joint[i].gear != 0)
-            fprintf(out, "<motor joint=\"%s\" gear=\"%.17g\" ctrllimited=\"true\" ctrlrange=\"%.17g %.17g\"/>\n",
+            fprintf(out,
+                    "<motor joint=\"%s\" gear=\"%.17g\" ctrllimited=\"true\" ctrlrange=\"%.17g "
+                    "%.17g\"/>\n",
                     m->joint[i].name, m->joint[i].gear, -m->ctrl, m->ctrl);
     fprintf(out, "</actuator>\n</mujoco>\n");
 }

@@ -1,31 +1,40 @@
-/* figure1: CartPole and InvertedPendulum, ten agents, three of them Byzantine in one of three ways; six resilient rules, the mean,
-   and vanilla policy gradient with the mean. And what the paper does not show: does the Hessian term earn its cost?
-   Recipes: tasks.h. The seeds here were not used to choose them. */
+/* figure1: CartPole and InvertedPendulum, ten agents, three of them Byzantine in one of three ways;
+   six resilient rules, the mean, and vanilla policy gradient with the mean. And what the paper does
+   not show: does the Hessian term earn its cost? Recipes: tasks.h. The seeds here were not used to
+   choose them. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "curves.h"
 #include "tasks.h"
 
 enum { ATTACKS = 3, FLIPPING = 2, VARIANTS = 2, FIRST_SEED = 101 };
-enum { MAIN = TASKS * ATTACKS * LEARNERS * MAX_SEEDS, MAX_TRIALS = MAIN + TASKS * VARIANTS * MAX_SEEDS };
 
-/* MDA under sign flipping once more, without parts: the second trajectory serves for a second gradient */
-static const learner variants[VARIANTS] = {{"no Hessian term", AGG_MDA, 1, 0}, {"no memory either", AGG_MDA, 1, 1}};
+enum {
+    MAIN = TASKS * ATTACKS * LEARNERS * MAX_SEEDS,
+    MAX_TRIALS = MAIN + TASKS * VARIANTS * MAX_SEEDS
+};
+
+/* MDA under sign flipping once more, without parts: the second trajectory serves for a second
+   gradient */
+static const learner variants[VARIANTS] = {{"no Hessian term", AGG_MDA, 1, 0},
+                                           {"no memory either", AGG_MDA, 1, 1}};
 
 typedef struct figure {
     attack attacks[ATTACKS];
-    trial  trials[MAX_TRIALS];
+    trial trials[MAX_TRIALS];
     size_t count, seeds;
-    int    quick, authors;
+    int quick, authors;
     double seconds;
-    int    resumed;
+    int resumed;
 } figure;
 
 /* ---- the runs: [task][attack][learner][seed], then [task][variant][seed] */
 static const trial *runs_of(const figure *f, int t, int a, int l) {
     return &f->trials[(size_t)((t * ATTACKS + a) * LEARNERS + l) * f->seeds];
 }
-static const trial *variant_runs(const figure *f, int t, int v) { /* 0: MDA itself */
+
+/* 0: MDA itself */
+static const trial *variant_runs(const figure *f, int t, int v) {
     if (v == 0) return runs_of(f, t, FLIPPING, 0);
     return &f->trials[(size_t)(TASKS * ATTACKS * LEARNERS + t * VARIANTS + v - 1) * f->seeds];
 }
@@ -38,25 +47,30 @@ static void plan(figure *f) {
         for (int a = 0; a < ATTACKS; a++)
             for (int l = 0; l < LEARNERS; l++)
                 for (size_t s = 0; s < f->seeds; s++)
-                    f->trials[f->count++] = trial_make(&tasks[f->authors][t], learner_of(l, f->authors), &f->attacks[a],
-                                                       FIRST_SEED + s);
+                    f->trials[f->count++] =
+                        trial_make(&tasks[f->authors][t], learner_of(l, f->authors), &f->attacks[a],
+                                   FIRST_SEED + s);
     for (int t = 0; t < TASKS && !f->authors; t++)
         for (int v = 0; v < VARIANTS; v++)
             for (size_t s = 0; s < f->seeds; s++)
-                f->trials[f->count++] = trial_make(&tasks[0][t], &variants[v], &f->attacks[FLIPPING], FIRST_SEED + s);
+                f->trials[f->count++] =
+                    trial_make(&tasks[0][t], &variants[v], &f->attacks[FLIPPING], FIRST_SEED + s);
     for (size_t i = 0; i < f->count && f->quick; i++) f->trials[i].trajectories = 600;
 }
 
 /* ---- what they say */
-static double at_steps(const trial *t, double steps) { /* its score there, by linear interpolation */
+/* its score there, by linear interpolation */
+static double at_steps(const trial *t, double steps) {
     for (size_t p = 1; p < t->points; p++) {
         const double from = t->steps[p - 1], to = t->steps[p];
-        if (steps <= to) return t->score[p - 1] + (t->score[p] - t->score[p - 1]) * (steps - from) / (to - from);
+        if (steps <= to)
+            return t->score[p - 1] + (t->score[p] - t->score[p - 1]) * (steps - from) / (to - from);
     }
     return t->score[t->points - 1];
 }
 
-static double common_steps(const figure *f, int task_index) { /* what every run of the comparison has */
+/* what every run of the comparison has */
+static double common_steps(const figure *f, int task_index) {
     double least = 1e300;
     for (int v = 0; v <= VARIANTS; v++)
         for (size_t r = 0; r < f->seeds; r++) {
@@ -68,7 +82,7 @@ static double common_steps(const figure *f, int task_index) { /* what every run 
 
 static series series_by_steps(const figure *f, const trial *t, double steps) {
     static double value[MAX_SEEDS * MAX_POINTS];
-    series        s;
+    series s;
     s.name = t->learner->name, s.n = 61;
     for (size_t p = 0; p < s.n; p++) s.x[p] = steps * (double)p / (double)(s.n - 1) / 1e6;
     for (size_t r = 0; r < f->seeds; r++)
@@ -77,7 +91,8 @@ static series series_by_steps(const figure *f, const trial *t, double steps) {
     return s;
 }
 
-static double first_above(const series *s, double y, int stay) { /* x from where it is there (and stays); -1: never */
+/* x from where it is there (and stays); -1: never */
+static double first_above(const series *s, double y, int stay) {
     double x = -1;
     for (size_t p = 0; p < s->n; p++) {
         if (s->y[p] >= y && x < 0) x = s->x[p];
@@ -89,10 +104,12 @@ static double first_above(const series *s, double y, int stay) { /* x from where
 /* at equal environment steps: the average over the first so many of them */
 static double average_by_steps(const trial *t, double steps) {
     enum { N = 200 };
+
     double sum = 0;
     for (int i = 0; i < N; i++) sum += at_steps(t, steps * i / (N - 1));
     return sum / N;
 }
+
 static gain gain_by_steps(const figure *f, const trial *a, const trial *b, double steps) {
     double difference[MAX_SEEDS];
     for (size_t r = 0; r < f->seeds; r++)
@@ -101,50 +118,60 @@ static gain gain_by_steps(const figure *f, const trial *a, const trial *b, doubl
 }
 
 /* ---- claims */
-static void claim_reach(paper_claims *c, const figure *f, int t, int a, double y, double by, int stay, int rules,
-                        const char *what) {
-    char   text[256] = "", claim[200];
+static void claim_reach(paper_claims *c, const figure *f, int t, int a, double y, double by,
+                        int stay, int rules, const char *what) {
+    char text[256] = "", claim[200];
     double latest = 0;
     for (int l = 0; l < rules; l++) {
         const series s = series_of(runs_of(f, t, a, l), f->seeds);
         const double x = first_above(&s, y, stay);
         const size_t n = strlen(text);
-        if (x < 0) snprintf(text + n, sizeof text - n, "%s%s never", l ? ", " : "", s.name);
-        else snprintf(text + n, sizeof text - n, "%s%s %g", l ? ", " : "", s.name, x);
+        if (x < 0)
+            snprintf(text + n, sizeof text - n, "%s%s never", l ? ", " : "", s.name);
+        else
+            snprintf(text + n, sizeof text - n, "%s%s %g", l ? ", " : "", s.name, x);
         latest = x < 0 ? 1e9 : fmax(latest, x);
     }
     snprintf(claim, sizeof claim, "%s, %s: %s", tasks[0][t].name, f->attacks[a].name, what);
-    paper_claim(c, latest <= by ? 1 : f->quick && by > 600 ? -1 : 0, claim, "mean return %s %g: %s",
-                stay ? "from then on at least" : "first at least", y, text);
+    paper_claim(c,
+                latest <= by           ? 1
+                : f->quick && by > 600 ? -1
+                                       : 0,
+                claim, "mean return %s %g: %s", stay ? "from then on at least" : "first at least",
+                y, text);
 }
 
-static void claim_beats(paper_claims *c, const figure *f, int t, int a) { /* all six beat both baselines */
+/* all six beat both baselines */
+static void claim_beats(paper_claims *c, const figure *f, int t, int a) {
     gain least = {1e300, 0, 0};
-    int  all = 1, rule = 0;
+    int all = 1, rule = 0;
     char claim[160];
     for (int l = 0; l < ROBUST; l++)
         for (int b = SM; b <= PG_SM; b++) {
             const gain g = gain_over(runs_of(f, t, a, l), runs_of(f, t, a, b), f->seeds, 0);
-            const int  v = verdict(g);
+            const int v = verdict(g);
             if (g.mean < least.mean) least = g, rule = l;
             if (v < 1 && all != 0) all = v;
         }
-    snprintf(claim, sizeof claim, "%s, %s: all six rules beat SM and PG-SM", tasks[0][t].name, f->attacks[a].name);
-    paper_claim(c, all, claim, "least: %s, by %.0f [%.0f, %.0f] on average over the curve", learners[rule].name,
-                least.mean, least.lo, least.hi);
+    snprintf(claim, sizeof claim, "%s, %s: all six rules beat SM and PG-SM", tasks[0][t].name,
+             f->attacks[a].name);
+    paper_claim(c, all, claim, "least: %s, by %.0f [%.0f, %.0f] on average over the curve",
+                learners[rule].name, least.mean, least.lo, least.hi);
 }
 
 static void claim_gain(paper_claims *c, const char *claim, gain g) {
-    paper_claim(c, verdict(g), claim, "%+.0f [%.0f, %.0f] on average over the curve", g.mean, g.lo, g.hi);
+    paper_claim(c, verdict(g), claim, "%+.0f [%.0f, %.0f] on average over the curve", g.mean, g.lo,
+                g.hi);
 }
 
 static void claim_fails(paper_claims *c, const figure *f, int t) {
     const series sm = series_of(runs_of(f, t, FLIPPING, SM), f->seeds);
     const series pg = series_of(runs_of(f, t, FLIPPING, PG_SM), f->seeds);
     const double limit = tasks[0][t].best / 10, a = final_return(&sm), b = final_return(&pg);
-    char         claim[120];
+    char claim[120];
     snprintf(claim, sizeof claim, "%s, sign flipping: SM and PG-SM fail", tasks[0][t].name);
-    paper_claim(c, a < limit && b < limit, claim, "at the end SM %.0f, PG-SM %.0f of %g", a, b, tasks[0][t].best);
+    paper_claim(c, a < limit && b < limit, claim, "at the end SM %.0f, PG-SM %.0f of %g", a, b,
+                tasks[0][t].best);
 }
 
 static void claims_of_the_paper(paper_claims *c, const figure *f) {
@@ -153,14 +180,17 @@ static void claims_of_the_paper(paper_claims *c, const figure *f) {
                f->authors ? "is not either: these are the settings of the authors' code"
                           : "has the same trajectories, step rule and baseline");
     for (int a = 0; a < ATTACKS; a++)
-        claim_reach(c, f, 0, a, 495, 1000, 0, ROBUST, "all six rules reach 500 within 1000 trajectories");
+        claim_reach(c, f, 0, a, 495, 1000, 0, ROBUST,
+                    "all six rules reach 500 within 1000 trajectories");
     for (int a = 0; a < ATTACKS; a++) claim_reach(c, f, 1, a, 990, 1800, 0, 1, "MDA reaches 1000");
     for (int a = 0; a < ATTACKS; a++) claim_beats(c, f, 1, a);
     claim_fails(c, f, 1);
     for (int t = 0; t < TASKS; t++)
         for (int a = 0; a < ATTACKS; a++) {
-            snprintf(text, sizeof text, "%s, %s: SM beats PG-SM", tasks[0][t].name, f->attacks[a].name);
-            claim_gain(c, text, gain_over(runs_of(f, t, a, SM), runs_of(f, t, a, PG_SM), f->seeds, 0));
+            snprintf(text, sizeof text, "%s, %s: SM beats PG-SM", tasks[0][t].name,
+                     f->attacks[a].name);
+            claim_gain(c, text,
+                       gain_over(runs_of(f, t, a, SM), runs_of(f, t, a, PG_SM), f->seeds, 0));
         }
 }
 
@@ -168,27 +198,36 @@ static void claims_beyond(paper_claims *c, const figure *f) {
     char text[160];
     paper_note(c, "Past the paper.");
     for (int a = 0; a < ATTACKS; a++)
-        claim_reach(c, f, 0, a, 475, 300, 1, ROBUST, "all six have 475 by 300 trajectories, and keep it");
+        claim_reach(c, f, 0, a, 475, 300, 1, ROBUST,
+                    "all six have 475 by 300 trajectories, and keep it");
     for (int a = 0; a < ATTACKS; a++)
-        claim_reach(c, f, 1, a, 990, 1800, 0, ROBUST, "all six rules reach 1000 within 1800 trajectories");
+        claim_reach(c, f, 1, a, 990, 1800, 0, ROBUST,
+                    "all six rules reach 1000 within 1800 trajectories");
     claim_fails(c, f, 0);
-    paper_note(c, "Does the Hessian term earn its cost? MDA under sign flipping against the same without it, the second "
-                  "trajectory of each round spent on a second gradient (momentum), and without memory as well.");
+    paper_note(c, "Does the Hessian term earn its cost? MDA under sign flipping against the same "
+                  "without it, the second "
+                  "trajectory of each round spent on a second gradient (momentum), and without "
+                  "memory as well.");
     for (int t = 0; t < TASKS; t++)
         for (int v = 1; v <= VARIANTS; v++)
             for (int steps = 0; steps < 2; steps++) {
                 const trial *a = variant_runs(f, t, 0), *b = variant_runs(f, t, v);
-                snprintf(text, sizeof text, "%s: better than with %s, at equal %s", tasks[0][t].name,
-                         variants[v - 1].name, steps ? "environment steps" : "trajectories");
-                claim_gain(c, text, steps ? gain_by_steps(f, a, b, common_steps(f, t)) : gain_over(a, b, f->seeds, 0));
+                snprintf(text, sizeof text, "%s: better than with %s, at equal %s",
+                         tasks[0][t].name, variants[v - 1].name,
+                         steps ? "environment steps" : "trajectories");
+                claim_gain(c, text,
+                           steps ? gain_by_steps(f, a, b, common_steps(f, t))
+                                 : gain_over(a, b, f->seeds, 0));
             }
 }
 
-static void print_finals(paper_claims *c, const figure *f) { /* a table of final returns */
+/* a table of final returns */
+static void print_finals(paper_claims *c, const figure *f) {
     paper_note(c, "Return at the end (mean of the last ten evaluations):");
     fprintf(c->md, "\n| task, attack |");
     printf("%-34s", "");
-    for (int l = 0; l < LEARNERS; l++) fprintf(c->md, " %s |", learners[l].name), printf("%7s", learners[l].name);
+    for (int l = 0; l < LEARNERS; l++)
+        fprintf(c->md, " %s |", learners[l].name), printf("%7s", learners[l].name);
     fprintf(c->md, "\n|---|---|---|---|---|---|---|---|---|\n");
     printf("\n");
     for (int t = 0; t < TASKS; t++)
@@ -209,31 +248,37 @@ static void print_finals(paper_claims *c, const figure *f) { /* a table of final
 
 static int write_claims(const char *path, const figure *f) {
     paper_claims c;
-    if (paper_claims_open(&c, path, f->authors ? "Figure 1 with the settings of the authors' code" : "Figure 1") != 0)
+    if (paper_claims_open(&c, path,
+                          f->authors ? "Figure 1 with the settings of the authors' code"
+                                     : "Figure 1") != 0)
         return -1;
-    paper_note(&c, "10 agents, 3 Byzantine, %d seeds, %d trajectories per agent; mean return of %d greedy trajectories every %d.",
+    paper_note(&c,
+               "10 agents, 3 Byzantine, %d seeds, %d trajectories per agent; mean return of %d "
+               "greedy trajectories every %d.",
                (int)f->seeds, (int)f->trials[0].trajectories, TRIAL_TRAJECTORIES, TRIAL_EVERY);
     print_finals(&c, f);
     claims_of_the_paper(&c, f);
     if (!f->authors) claims_beyond(&c, f);
-    paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 1200, "the whole figure within 20 minutes",
-                "%.0f s%s (the paper: 480 CPU-hours)", f->seconds, f->resumed ? " since it was resumed" : "");
+    paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 1200,
+                "the whole figure within 20 minutes", "%.0f s%s (the paper: 480 CPU-hours)",
+                f->seconds, f->resumed ? " since it was resumed" : "");
     return paper_claims_close(&c);
 }
 
 /* ---- the picture */
-static void draw_panel(plot *p, plot_box box, const char *title, const char *x, const char *y, double best,
-                       const plot_curve *curve, size_t curves) {
-    const plot_chart chart = {title, x, y, {0, curve[0].x[curve[0].n - 1], 0}, {0, best, 0}, curve, curves};
+static void draw_panel(plot *p, plot_box box, const char *title, const char *x, const char *y,
+                       double best, const plot_curve *curve, size_t curves) {
+    const plot_chart chart = {title,        x,     y,     {0, curve[0].x[curve[0].n - 1], 0},
+                              {0, best, 0}, curve, curves};
     plot_curves(p, box, &chart);
 }
 
 static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) {
     static series s[VARIANTS + 1];
-    plot_curve    curve[VARIANTS + 1];
-    char          title[96];
+    plot_curve curve[VARIANTS + 1];
+    char title[96];
     for (size_t col = 0; col < 3; col++) {
-        const int    t = col == 2, by_steps = col > 0;
+        const int t = col == 2, by_steps = col > 0;
         const double steps = common_steps(f, t);
         for (int v = 0; v <= VARIANTS; v++) {
             const trial *runs = variant_runs(f, t, v);
@@ -243,26 +288,29 @@ static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) 
         }
         snprintf(title, sizeof title, "%s, sign flipping", tasks[0][t].name);
         draw_panel(p, plot_cell(page, rows, 3, 2, col), title,
-                   by_steps ? "million environment steps" : "trajectories per agent", col ? NULL : "return",
-                   tasks[0][t].best, curve, VARIANTS + 1);
+                   by_steps ? "million environment steps" : "trajectories per agent",
+                   col ? NULL : "return", tasks[0][t].best, curve, VARIANTS + 1);
     }
     plot_legend(p, 66, page.y + page.h + 8, curve, VARIANTS + 1);
 }
 
 static int draw(const char *path, const figure *f) {
-    static series  s[LEARNERS];
-    plot_curve     curve[LEARNERS];
-    plot           p;
-    char           title[96];
-    const size_t   rows = f->authors ? 2 : 3;
+    static series s[LEARNERS];
+    plot_curve curve[LEARNERS];
+    plot p;
+    char title[96];
+    const size_t rows = f->authors ? 2 : 3;
     const plot_box page = plot_make_box(14, 92, 1072, 220 * (double)rows);
-    if (plot_open(&p, path, 1100, page.y + page.h + (f->authors ? 8 : 24),
-                  f->authors ? "Figure 1, settings of the authors' code: ten agents, three of them Byzantine"
-                             : "Figure 1: ten agents, three of them Byzantine") != 0)
+    if (plot_open(
+            &p, path, 1100, page.y + page.h + (f->authors ? 8 : 24),
+            f->authors
+                ? "Figure 1, settings of the authors' code: ten agents, three of them Byzantine"
+                : "Figure 1: ten agents, three of them Byzantine") != 0)
         return -1;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note", f->authors
-              ? "Return of the learned policy: mean of 5 seeds and its 95 % confidence"
-              : "Return of the learned policy: mean of 5 seeds and its 95 % confidence. Last row: MDA without its parts");
+    plot_text(&p, 20, 54, PLOT_LEFT, "note",
+              f->authors ? "Return of the learned policy: mean of 5 seeds and its 95 % confidence"
+                         : "Return of the learned policy: mean of 5 seeds and its 95 % confidence. "
+                           "Last row: MDA without its parts");
     for (int t = 0; t < TASKS; t++)
         for (int a = 0; a < ATTACKS; a++) {
             for (int l = 0; l < LEARNERS; l++) {
@@ -271,22 +319,25 @@ static int draw(const char *path, const figure *f) {
                 curve[l] = curve_of(&s[k], k == SM ? 1 : k == 1 ? 6 : k, k >= SM);
             }
             snprintf(title, sizeof title, "%s, %s", tasks[0][t].name, f->attacks[a].name);
-            draw_panel(&p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title, "trajectories per agent",
-                       a ? NULL : "return", tasks[0][t].best, curve, LEARNERS);
+            draw_panel(&p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title,
+                       "trajectories per agent", a ? NULL : "return", tasks[0][t].best, curve,
+                       LEARNERS);
         }
-    for (int l = 0, x = 66; l < LEARNERS; l++) x = (int)plot_legend(&p, x, 80, &curve[LEARNERS - 1 - l], 1);
+    for (int l = 0, x = 66; l < LEARNERS; l++)
+        x = (int)plot_legend(&p, x, 80, &curve[LEARNERS - 1 - l], 1);
     if (!f->authors) draw_variants(&p, f, page, rows);
     return plot_close(&p);
 }
 
 int main(int argc, char **argv) {
-    static figure  f;
-    const unsigned given = paper_options(argc, argv, "--quick --authors ",
-                                         "usage: figure1 [--quick] [--authors]\nThe paper's figure 1: writes "
-                                         "build/figure1.svg, .csv and .md.\n--quick: 2 seeds, 600 trajectories. "
-                                         "--authors: the settings of the authors' code (figure1_authors.*).\n");
-    const char    *name = given & 2 ? "build/figure1_authors" : "build/figure1";
-    char           settings[160], part[64], csv[64], md[64], svg[64];
+    static figure f;
+    const unsigned given =
+        paper_options(argc, argv, "--quick --authors ",
+                      "usage: figure1 [--quick] [--authors]\nThe paper's figure 1: writes "
+                      "build/figure1.svg, .csv and .md.\n--quick: 2 seeds, 600 trajectories. "
+                      "--authors: the settings of the authors' code (figure1_authors.*).\n");
+    const char *name = given & 2 ? "build/figure1_authors" : "build/figure1";
+    char settings[160], part[64], csv[64], md[64], svg[64];
     f.quick = (int)(given & 1), f.authors = given >> 1 & 1, f.seeds = f.quick ? 2 : MAX_SEEDS;
     snprintf(part, sizeof part, "%s%s.part", name, f.quick ? "_quick" : "");
     snprintf(csv, sizeof csv, "%s.csv", name);

@@ -1,7 +1,8 @@
-/* figure2: HalfCheetah, Hopper, InvertedDoublePendulum, Walker2d; ten agents, three of them add random noise to what
-   they send. Res-NHARPG with MDA against N-HARPG with the mean (SM) and vanilla policy gradient with the mean (PG-SM);
-   and MDA without adversaries, to show what the attack costs. Walker2d comes a second time, with longer trajectories. The seeds
-   here were not used to choose the recipes. */
+/* figure2: HalfCheetah, Hopper, InvertedDoublePendulum, Walker2d; ten agents, three of them add
+   random noise to what they send. Res-NHARPG with MDA against N-HARPG with the mean (SM) and
+   vanilla policy gradient with the mean (PG-SM); and MDA without adversaries, to show what the
+   attack costs. Walker2d comes a second time, with longer trajectories. The seeds here were not
+   used to choose the recipes. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "curves.h"
@@ -10,31 +11,50 @@
 #include "../envs/inverted_double_pendulum.h"
 #include "../envs/walker2d.h"
 
-enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, FAR_WALKER, TASKS }; /* FAR_WALKER: with longer trajectories */
+enum {
+    HALF_CHEETAH,
+    HOPPER,
+    DOUBLE_PENDULUM,
+    WALKER,
+    FAR_WALKER,
+    TASKS
+}; /* FAR_WALKER: with longer trajectories */
+
 enum { MDA, SM, PG_SM, HONEST, LINES }; /* HONEST: MDA once more, no adversaries */
+
 enum { MAX_TRIALS = TASKS * LINES * MAX_SEEDS, FIRST_SEED = 201 };
+
 enum { MAX_OBS = 17, UNIT_TRAJECTORIES = 100, UNIT_STEPS = 250 };
 
+/* clang-format off */
 static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
                                         {"SM", AGG_MEAN, 0, 0},
                                         {"PG-SM", AGG_MEAN, 1, 1},
                                         {"MDA without adversaries", AGG_MDA, 0, 0}};
 
-/* What was chosen, and why. One recipe a task, the same for all lines; ridge baseline, causal form of B u, steps of
-   length gamma that fall linearly to 0, as in figure 1. Chosen by MDA's runs on seeds 1 to 5, one to three of them a
-   choice: differences smaller than those between seeds were not seen.
+/* clang-format on */
+
+/* What was chosen, and why. One recipe a task, the same for all lines; ridge baseline, causal form
+   of B u, steps of length gamma that fall linearly to 0, as in figure 1. Chosen by MDA's runs on
+   seeds 1 to 5, one to three of them a choice: differences smaller than those between seeds were
+   not seen.
    - horizon: 250 steps a trajectory in training, as the authors have it; 1000 in evaluations.
    - discount: as low as the task allows, for less noise. Legs that fall too early need a long view.
    - log-std stays at its start or above: wide to find a gait, narrow to balance.
-   - batch: trajectories per estimate. clip: of the Hessian term, which is the noisiest part of the estimate.
-   - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is watched: of some sixty
-     recipes with 250 steps single runs end near 1000, none of the recipes has more than 600 on average; most runs lean
-     forward and fall soon after. FAR_WALKER is watched as long as the evaluation is. */
+   - batch: trajectories per estimate. clip: of the Hessian term, which is the noisiest part of the
+   estimate.
+   - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is
+   watched: of some sixty
+     recipes with 250 steps single runs end near 1000, none of the recipes has more than 600 on
+     average; most runs lean forward and fall soon after. FAR_WALKER is watched as long as the
+     evaluation is. */
 typedef struct recipe_row {
     size_t hidden[2], batch, horizon;
     double discount, log_std, eta, clip, gamma;
     size_t trajectories, quick; /* per agent; with --quick */
 } recipe_row;
+
+/* clang-format off */
 static const recipe_row rows[TASKS] = {
     {{32, 32}, 1, 250, 0.985, -0.5, 0.3, 0, 0.03, 1800, 400},   /* HalfCheetah */
     {{32, 32}, 1, 250, 0.995, -0.5, 0.3, 0, 0.02, 1800, 400},   /* Hopper */
@@ -42,37 +62,51 @@ static const recipe_row rows[TASKS] = {
     {{0, 0}, 4, 250, 0.999, -2, 0.8, 1, 0.04, 1800, 400},       /* Walker2d */
     {{0, 0}, 4, 1000, 0.999, -2, 0.8, 1, 0.04, 1800, 400}};     /* the same, with longer trajectories */
 
+/* clang-format on */
+
 /* ---- the tasks, in units of their own: an observation less its mean, by its deviation, both under random actions. All
    agents know them before they start. Numbers that stay the same there (forces of the rail) are divided by 10. */
 typedef struct scaled {
     rn_env task;
-    int    index;
-    union { half_cheetah cheetah; hopper hopper; inverted_double_pendulum poles; walker2d walker; } state;
+    int index;
+
+    union {
+        half_cheetah cheetah;
+        hopper hopper;
+        inverted_double_pendulum poles;
+        walker2d walker;
+    } state;
 } scaled;
-typedef struct units { double mean[MAX_OBS], scale[MAX_OBS]; } units;
+
+typedef struct units {
+    double mean[MAX_OBS], scale[MAX_OBS];
+} units;
+
 static units unit[TASKS];
 
 static rn_env raw_env(int index, scaled *s) {
     switch (index) {
-        case HALF_CHEETAH:    return half_cheetah_env(&s->state.cheetah);
-        case HOPPER:          return hopper_env(&s->state.hopper);
-        case DOUBLE_PENDULUM: return inverted_double_pendulum_env(&s->state.poles);
-        default:              return walker2d_env(&s->state.walker);
+    case HALF_CHEETAH: return half_cheetah_env(&s->state.cheetah);
+    case HOPPER: return hopper_env(&s->state.hopper);
+    case DOUBLE_PENDULUM: return inverted_double_pendulum_env(&s->state.poles);
+    default: return walker2d_env(&s->state.walker);
     }
 }
 
-static void measure(int index) { /* the first policy's actions have mean 0, or nearly */
+/* the first policy's actions have mean 0, or nearly */
+static void measure(int index) {
     static scaled s;
-    const rn_env  e = raw_env(index, &s);
-    rn_random     random = rn_make_random(5, 1);
+    const rn_env e = raw_env(index, &s);
+    rn_random random = rn_make_random(5, 1);
     const agg_rng rng = rn_random_rng(&random);
-    double        sum[MAX_OBS] = {0}, squares[MAX_OBS] = {0}, n = 0, reward;
-    rn_real       obs[MAX_OBS], act[MAX_OBS];
+    double sum[MAX_OBS] = {0}, squares[MAX_OBS] = {0}, n = 0, reward;
+    rn_real obs[MAX_OBS], act[MAX_OBS];
     for (int k = 0; k < UNIT_TRAJECTORIES; k++) {
         rn_step_result r = RN_RUNNING;
         e.reset(e.self, &rng, obs);
         for (int step = 0; step < UNIT_STEPS && r == RN_RUNNING; step++, n++) {
-            for (size_t i = 0; i < e.act_dim; i++) act[i] = (rn_real)(exp(rows[index].log_std) * rn_draw_normal(&rng));
+            for (size_t i = 0; i < e.act_dim; i++)
+                act[i] = (rn_real)(exp(rows[index].log_std) * rn_draw_normal(&rng));
             r = e.step(e.self, act, &rng, obs, &reward);
             for (size_t i = 0; i < e.obs_dim; i++) {
                 sum[i] += (double)obs[i];
@@ -89,36 +123,47 @@ static void measure(int index) { /* the first policy's actions have mean 0, or n
 
 static void to_units(const scaled *s, rn_real *obs) {
     const units *u = &unit[s->index];
-    for (size_t i = 0; i < s->task.obs_dim; i++) obs[i] = (rn_real)(((double)obs[i] - u->mean[i]) * u->scale[i]);
+    for (size_t i = 0; i < s->task.obs_dim; i++)
+        obs[i] = (rn_real)(((double)obs[i] - u->mean[i]) * u->scale[i]);
 }
+
 static void scaled_reset(void *self, const agg_rng *rng, rn_real *obs) {
     scaled *s = (scaled *)self;
     s->task.reset(s->task.self, rng, obs);
     to_units(s, obs);
 }
-static rn_step_result scaled_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
-    scaled         *s = (scaled *)self;
+
+static rn_step_result scaled_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                                  double *reward) {
+    scaled *s = (scaled *)self;
     const rn_step_result r = s->task.step(s->task.self, act, rng, obs, reward);
     to_units(s, obs);
     return r;
 }
+
 static rn_env scaled_env(int index, void *state) {
     scaled *s = (scaled *)state;
-    rn_env  e = s->task = raw_env(index, s);
+    rn_env e = s->task = raw_env(index, s);
     s->index = index;
     e.self = s, e.reset = scaled_reset, e.step = scaled_step;
     e.state_size = 0, e.save = NULL, e.load = NULL;
     return e;
 }
+
 static rn_env half_cheetah_make(void *state) { return scaled_env(HALF_CHEETAH, state); }
+
 static rn_env hopper_make(void *state) { return scaled_env(HOPPER, state); }
+
 static rn_env double_pendulum_make(void *state) { return scaled_env(DOUBLE_PENDULUM, state); }
+
 static rn_env walker_make(void *state) { return scaled_env(WALKER, state); }
+
 static rn_env far_walker_make(void *state) { return scaled_env(FAR_WALKER, state); }
 
-static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l) { /* gamma's rounds: see plan */
+/* gamma's rounds: see plan */
+static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l) {
     const recipe_row *row = &rows[index];
-    recipe            r;
+    recipe r;
     memset(&r, 0, sizeof r);
     r.net = rn_make_net_desc(obs, outputs);
     r.net.hidden[0] = row->hidden[0], r.net.hidden[1] = row->hidden[1];
@@ -131,17 +176,26 @@ static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l)
     r.method.causal = 1;
     r.method.clip = row->clip;
     r.method.no_hessian = l->no_hessian;
-    r.method.batch = row->batch * (l->no_hessian ? 2 : 1); /* matched: as many trajectories a round */
+    r.method.batch =
+        row->batch * (l->no_hessian ? 2 : 1); /* matched: as many trajectories a round */
     r.eta = l->no_memory ? 1 : row->eta;
     r.gamma = rn_schedule_linear(row->gamma, 0, 1);
     return r;
 }
+
 static recipe half_cheetah_recipe(const learner *l) { return recipe_of(HALF_CHEETAH, 17, 6, l); }
+
 static recipe hopper_recipe(const learner *l) { return recipe_of(HOPPER, 11, 3, l); }
-static recipe double_pendulum_recipe(const learner *l) { return recipe_of(DOUBLE_PENDULUM, 11, 1, l); }
+
+static recipe double_pendulum_recipe(const learner *l) {
+    return recipe_of(DOUBLE_PENDULUM, 11, 1, l);
+}
+
 static recipe walker_recipe(const learner *l) { return recipe_of(WALKER, 17, 6, l); }
+
 static recipe far_walker_recipe(const learner *l) { return recipe_of(FAR_WALKER, 17, 6, l); }
 
+/* clang-format off */
 static const task tasks[TASKS] = {
     {"HalfCheetah", sizeof(scaled), half_cheetah_make, half_cheetah_recipe, 1000, 0},
     {"Hopper", sizeof(scaled), hopper_make, hopper_recipe, 1000, 0},
@@ -149,12 +203,14 @@ static const task tasks[TASKS] = {
     {"Walker2d", sizeof(scaled), walker_make, walker_recipe, 1000, 0},
     {"Walker2d, long trajectories", sizeof(scaled), far_walker_make, far_walker_recipe, 1000, 0}};
 
+/* clang-format on */
+
 /* ---- the runs: [task][line][seed] */
 typedef struct figure {
     attack noise, none;
-    trial  trials[MAX_TRIALS];
+    trial trials[MAX_TRIALS];
     size_t count, seeds;
-    int    quick, resumed;
+    int quick, resumed;
     double seconds;
 } figure;
 
@@ -169,29 +225,34 @@ static void plan(figure *f) {
         for (int l = 0; l < LINES; l++)
             for (size_t s = 0; s < f->seeds; s++) {
                 trial *r = &f->trials[f->count++];
-                *r = trial_make(&tasks[t], &learners[l], l == HONEST ? &f->none : &f->noise, FIRST_SEED + s);
+                *r = trial_make(&tasks[t], &learners[l], l == HONEST ? &f->none : &f->noise,
+                                FIRST_SEED + s);
                 if (l == HONEST) r->adversaries = 0;
                 r->trajectories = f->quick ? rows[t].quick : rows[t].trajectories;
                 r->recipe.gamma.rounds = r->trajectories / trial_per_round(r);
             }
 }
-static void settings_of(char *text, size_t size) { /* what a stored result depends on */
+
+/* what a stored result depends on */
+static void settings_of(char *text, size_t size) {
     size_t n = 0;
     for (int t = 0; t < TASKS && n < size; t++) {
         const recipe_row *r = &rows[t];
-        n += (size_t)snprintf(text + n, size - n, "%s%d %d %d %d %g %g %g %g %g", t ? "; " : "", (int)r->hidden[0],
-                              (int)r->hidden[1], (int)r->batch, (int)r->horizon, r->discount, r->log_std, r->eta, r->clip,
-                              r->gamma);
+        n += (size_t)snprintf(text + n, size - n, "%s%d %d %d %d %g %g %g %g %g", t ? "; " : "",
+                              (int)r->hidden[0], (int)r->hidden[1], (int)r->batch, (int)r->horizon,
+                              r->discount, r->log_std, r->eta, r->clip, r->gamma);
     }
 }
 
 /* ---- claims */
 static void claim_beats(paper_claims *c, const figure *f, int t, int a, int b) {
     const trial *x = runs_of(f, t, a), *y = runs_of(f, t, b);
-    const gain   g = gain_over(x, y, f->seeds, 0), end = gain_over(x, y, f->seeds, LAST);
-    char         claim[120];
-    snprintf(claim, sizeof claim, "%s: %s beats %s", tasks[t].name, learners[a].name, learners[b].name);
-    paper_claim(c, verdict(g), claim, "%+.0f [%.0f, %.0f] on average over the curve, %+.0f [%.0f, %.0f] at the end",
+    const gain g = gain_over(x, y, f->seeds, 0), end = gain_over(x, y, f->seeds, LAST);
+    char claim[120];
+    snprintf(claim, sizeof claim, "%s: %s beats %s", tasks[t].name, learners[a].name,
+             learners[b].name);
+    paper_claim(c, verdict(g), claim,
+                "%+.0f [%.0f, %.0f] on average over the curve, %+.0f [%.0f, %.0f] at the end",
                 g.mean, g.lo, g.hi, end.mean, end.lo, end.hi);
 }
 
@@ -199,10 +260,14 @@ static void claim_beats(paper_claims *c, const figure *f, int t, int a, int b) {
 static void claim_level(paper_claims *c, const figure *f, int t, const char *what, double level) {
     const series s = series_of(runs_of(f, t, MDA), f->seeds);
     const double end = final_return(&s), peak = largest(s.y, s.n);
-    char         claim[120];
-    const int    yes = (t == DOUBLE_PENDULUM ? peak : end) > level;
+    char claim[120];
+    const int yes = (t == DOUBLE_PENDULUM ? peak : end) > level;
     snprintf(claim, sizeof claim, "%s: MDA %s", tasks[t].name, what);
-    paper_claim(c, yes ? 1 : f->quick ? -1 : 0, claim, "mean curve: at the end %.0f, largest %.0f", end, peak);
+    paper_claim(c,
+                yes        ? 1
+                : f->quick ? -1
+                           : 0,
+                claim, "mean curve: at the end %.0f, largest %.0f", end, peak);
 }
 
 static void claim_baselines(paper_claims *c, const figure *f) {
@@ -213,11 +278,15 @@ static void claim_baselines(paper_claims *c, const figure *f) {
                 "largest of the mean curve: SM %.0f, PG-SM %.0f", a, b);
 }
 
-static void print_finals(paper_claims *c, const figure *f) { /* a table of final returns */
-    paper_note(c, "Return at the end (mean of the last ten evaluations), and its largest on the mean curve:");
+/* a table of final returns */
+static void print_finals(paper_claims *c, const figure *f) {
+    paper_note(
+        c,
+        "Return at the end (mean of the last ten evaluations), and its largest on the mean curve:");
     fprintf(c->md, "\n| task |");
     printf("%-24s", "");
-    for (int l = 0; l < LINES; l++) fprintf(c->md, " %s |", learners[l].name), printf("%18s", learners[l].name);
+    for (int l = 0; l < LINES; l++)
+        fprintf(c->md, " %s |", learners[l].name), printf("%18s", learners[l].name);
     fprintf(c->md, "\n|---|---|---|---|---|\n");
     printf("\n");
     for (int t = 0; t < TASKS; t++) {
@@ -236,29 +305,38 @@ static void print_finals(paper_claims *c, const figure *f) { /* a table of final
 
 static void print_recipes(paper_claims *c) {
     paper_note(c, "Recipes, the same for every line of a task; evaluations have 1000 steps:");
-    fprintf(c->md, "\n| task | steps per trajectory | hidden units | trajectories per estimate | discount | log-std | eta | clip | "
+    fprintf(c->md, "\n| task | steps per trajectory | hidden units | trajectories per estimate | "
+                   "discount | log-std | eta | clip | "
                    "gamma |\n|---|---|---|---|---|---|---|---|---|\n");
     for (int t = 0; t < TASKS; t++) {
         const recipe_row *r = &rows[t];
-        const int         steps = (int)r->horizon, h1 = (int)r->hidden[0], h2 = (int)r->hidden[1], batch = (int)r->batch;
-        fprintf(c->md, "| %s | %d | %d, %d | %d | %g | %g | %g | %g | %g |\n", tasks[t].name, steps, h1, h2, batch,
-                r->discount, r->log_std, r->eta, r->clip, r->gamma);
-        printf("%-24s steps %4d, units %2d, %2d, batch %d, discount %g, log-std %g, eta %g, clip %g, gamma %g\n",
-               tasks[t].name, steps, h1, h2, batch, r->discount, r->log_std, r->eta, r->clip, r->gamma);
+        const int steps = (int)r->horizon, h1 = (int)r->hidden[0], h2 = (int)r->hidden[1],
+                  batch = (int)r->batch;
+        fprintf(c->md, "| %s | %d | %d, %d | %d | %g | %g | %g | %g | %g |\n", tasks[t].name, steps,
+                h1, h2, batch, r->discount, r->log_std, r->eta, r->clip, r->gamma);
+        printf("%-24s steps %4d, units %2d, %2d, batch %d, discount %g, log-std %g, eta %g, clip "
+               "%g, gamma %g\n",
+               tasks[t].name, steps, h1, h2, batch, r->discount, r->log_std, r->eta, r->clip,
+               r->gamma);
     }
 }
 
 static int write_claims(const char *path, const figure *f) {
     paper_claims c;
     if (paper_claims_open(&c, path, "Figure 2") != 0) return -1;
-    paper_note(&c, "10 agents, 3 of them add random noise, %d seeds; mean return of %d greedy trajectories. %s.",
-               (int)f->seeds, TRIAL_TRAJECTORIES, f->quick ? "Quick version: shorter runs, too few seeds to decide much"
-                                                       : "Full version");
+    paper_note(&c,
+               "10 agents, 3 of them add random noise, %d seeds; mean return of %d greedy "
+               "trajectories. %s.",
+               (int)f->seeds, TRIAL_TRAJECTORIES,
+               f->quick ? "Quick version: shorter runs, too few seeds to decide much"
+                        : "Full version");
     print_recipes(&c);
     print_finals(&c, f);
-    paper_note(&c, "What the paper says. Its vanilla PG was not matched; here it has the same trajectories, step rule "
+    paper_note(&c, "What the paper says. Its vanilla PG was not matched; here it has the same "
+                   "trajectories, step rule "
                    "and baseline. Intervals: 95 %%, paired over seeds.");
-    for (int t = 0; t <= WALKER; t++) claim_beats(&c, f, t, MDA, SM), claim_beats(&c, f, t, SM, PG_SM);
+    for (int t = 0; t <= WALKER; t++)
+        claim_beats(&c, f, t, MDA, SM), claim_beats(&c, f, t, SM, PG_SM);
     claim_level(&c, f, HOPPER, "ends above 400", 400);
     claim_level(&c, f, DOUBLE_PENDULUM, "peaks above 9000", 9000);
     claim_baselines(&c, f);
@@ -266,29 +344,34 @@ static int write_claims(const char *path, const figure *f) {
     paper_note(&c, "Past the paper: Walker2d with as many steps in training as in the evaluation.");
     claim_beats(&c, f, FAR_WALKER, MDA, SM), claim_beats(&c, f, FAR_WALKER, SM, PG_SM);
     claim_level(&c, f, FAR_WALKER, "ends at about 1000 (above 950)", 950);
-    paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 3600, "the whole figure within one hour",
-                "%.0f s%s (the paper: 120 CPU-hours)", f->seconds, f->resumed ? " since it was resumed" : "");
+    paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 3600,
+                "the whole figure within one hour", "%.0f s%s (the paper: 120 CPU-hours)",
+                f->seconds, f->resumed ? " since it was resumed" : "");
     return paper_claims_close(&c);
 }
 
 /* ---- the picture */
-static plot_scale scale_of(const series *s) { /* room for all curves; bands may be cut */
+/* room for all curves; bands may be cut */
+static plot_scale scale_of(const series *s) {
     plot_scale y = {0, 0, 0};
     for (int l = 0; l < LINES; l++)
-        for (size_t p = 0; p < s[l].n; p++) y.lo = fmin(y.lo, s[l].y[p]), y.hi = fmax(y.hi, s[l].y[p]);
+        for (size_t p = 0; p < s[l].n; p++)
+            y.lo = fmin(y.lo, s[l].y[p]), y.hi = fmax(y.hi, s[l].y[p]);
     y.hi *= 1.08, y.lo *= 1.08;
     return y;
 }
 
 static int draw(const char *path, const figure *f) {
     static const int colour[LINES] = {0, 1, 7, 2};
-    static series    s[LINES];
-    plot_curve       curve[LINES];
-    plot             p;
-    char             note[160];
-    const plot_box   page = plot_make_box(14, 92, 1072, 440);
-    if (plot_open(&p, path, 1100, 540, "Figure 2: ten agents, three of them add random noise") != 0) return -1;
-    snprintf(note, sizeof note, "Return of the learned policy: mean of %d seeds and its 95 %% confidence",
+    static series s[LINES];
+    plot_curve curve[LINES];
+    plot p;
+    char note[160];
+    const plot_box page = plot_make_box(14, 92, 1072, 440);
+    if (plot_open(&p, path, 1100, 540, "Figure 2: ten agents, three of them add random noise") != 0)
+        return -1;
+    snprintf(note, sizeof note,
+             "Return of the learned policy: mean of %d seeds and its 95 %% confidence",
              (int)f->seeds);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     for (int t = 0; t < TASKS; t++) {
@@ -297,8 +380,13 @@ static int draw(const char *path, const figure *f) {
             const int k = LINES - 1 - l;
             curve[l] = curve_of(&s[k], colour[k], k == HONEST);
         }
-        const plot_chart chart = {tasks[t].name, "trajectories per agent", t % 3 ? NULL : "return",
-                                  {0, s[0].x[s[0].n - 1], 0}, scale_of(s), curve, LINES};
+        const plot_chart chart = {tasks[t].name,
+                                  "trajectories per agent",
+                                  t % 3 ? NULL : "return",
+                                  {0, s[0].x[s[0].n - 1], 0},
+                                  scale_of(s),
+                                  curve,
+                                  LINES};
         plot_curves(&p, plot_cell(page, 2, 3, (size_t)t / 3, (size_t)t % 3), &chart);
     }
     plot_legend(&p, 66, 80, curve, LINES);
@@ -307,16 +395,20 @@ static int draw(const char *path, const figure *f) {
 
 int main(int argc, char **argv) {
     static figure f;
-    char          settings[320];
-    f.quick = paper_quick(argc, argv, "usage: figure2 [--quick]\nThe paper's figure 2: writes build/figure2.svg, .csv "
-                                      "and .md.\n--quick: 2 seeds, shorter runs.\n");
+    char settings[320];
+    f.quick = paper_quick(
+        argc, argv,
+        "usage: figure2 [--quick]\nThe paper's figure 2: writes build/figure2.svg, .csv "
+        "and .md.\n--quick: 2 seeds, shorter runs.\n");
     f.seeds = f.quick ? 2 : MAX_SEEDS;
     for (int t = 0; t < TASKS; t++) measure(t);
     plan(&f);
     settings_of(settings, sizeof settings);
-    f.seconds = trials_run(f.trials, f.count, f.quick ? "build/figure2_quick.part" : "build/figure2.part", settings);
+    f.seconds = trials_run(f.trials, f.count,
+                           f.quick ? "build/figure2_quick.part" : "build/figure2.part", settings);
     for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
-    if (write_claims("build/figure2.md", &f) != 0 || write_csv("build/figure2.csv", f.trials, f.count) != 0 ||
+    if (write_claims("build/figure2.md", &f) != 0 ||
+        write_csv("build/figure2.csv", f.trials, f.count) != 0 ||
         draw("build/figure2.svg", &f) != 0)
         return fprintf(stderr, "cannot write build/figure2.*\n"), 1;
     printf("\nwrote build/figure2.svg, build/figure2.csv and build/figure2.md\n");

@@ -1,5 +1,6 @@
-/* paper.h - what the programs of examples/paper share: the options, claims, slopes with confidence, progress with the
-   time left, and results that survive an interruption. C99 and POSIX; define _POSIX_C_SOURCE 200809L first.
+/* paper.h - what the programs of examples/paper share: the options, claims, slopes with confidence,
+   progress with the time left, and results that survive an interruption. C99 and POSIX; define
+   _POSIX_C_SOURCE 200809L first.
 
        int quick = paper_quick(argc, argv, "usage: ...");     // --quick or nothing; --help ends the program
        paper_claims c;
@@ -14,8 +15,7 @@
 
        paper_store s;                                         // any thread may add; what was found need not be run
        paper_store_open(&s, "build/figure.part", "settings that must be the same");
-       if (!paper_store_find(&s, "MDA/seed 1", y, n)) { run(y, n); paper_store_add(&s, "MDA/seed 1", y, n); }
-       paper_store_close(&s, 1);                              // 1: all is done, remove the file */
+       if (!paper_store_find(&s, "MDA/seed 1", y, n)) { run(y, n); paper_store_add(&s, "MDA/seed 1", y, n); } paper_store_close(&s, 1);                              // 1: all is done, remove the file */
 #ifndef PAPER_H
 #define PAPER_H
 #include "../plot.h"
@@ -26,21 +26,23 @@
 #include <unistd.h>
 
 /* ---- options and clocks ---------------------------------------------------------------------------------------- */
-/* known: option names with a blank behind each. Bit i of the answer: the i-th is there. --help, or anything unknown,
-   ends the program. */
+/* known: option names with a blank behind each. Bit i of the answer: the i-th is there. --help, or
+   anything unknown, ends the program. */
 PLOT_FN unsigned paper_options(int argc, char **argv, const char *known, const char *usage) {
     unsigned given = 0;
     for (int i = 1; i < argc; i++) {
-        const int    help = strcmp(argv[i], "--help") == 0;
+        const int help = strcmp(argv[i], "--help") == 0;
         const size_t n = strlen(argv[i]);
-        unsigned     bit = 1;
-        const char  *at = known;
-        while (*at && (strncmp(at, argv[i], n) != 0 || at[n] != ' ')) at = strchr(at, ' ') + 1, bit <<= 1;
+        unsigned bit = 1;
+        const char *at = known;
+        while (*at && (strncmp(at, argv[i], n) != 0 || at[n] != ' '))
+            at = strchr(at, ' ') + 1, bit <<= 1;
         if (!*at) exit((fputs(usage, help ? stdout : stderr), help ? 0 : 2));
         given |= bit;
     }
     return given;
 }
+
 PLOT_FN int paper_quick(int argc, char **argv, const char *usage) {
     return (int)paper_options(argc, argv, "--quick ", usage);
 }
@@ -50,17 +52,22 @@ PLOT_FN double paper_clock(clockid_t id) {
     clock_gettime(id, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
 PLOT_FN double paper_wall(void) { return paper_clock(CLOCK_MONOTONIC); }
-PLOT_FN double paper_cpu(void) { return paper_clock(CLOCK_THREAD_CPUTIME_ID); } /* of the calling thread */
+
+PLOT_FN double paper_cpu(void) {
+    return paper_clock(CLOCK_THREAD_CPUTIME_ID);
+} /* of the calling thread */
 
 /* ---- claims: a Markdown table, and the same on the terminal ----------------------------------------------------- */
 typedef struct paper_claims {
-    FILE  *md;
+    FILE *md;
     size_t claims, held, open;
-    int    in_table;
+    int in_table;
 } paper_claims;
 
-PLOT_FN int paper_claims_open(paper_claims *c, const char *path, const char *title) { /* 0, or -1 if it cannot */
+/* 0, or -1 if it cannot */
+PLOT_FN int paper_claims_open(paper_claims *c, const char *path, const char *title) {
     memset(c, 0, sizeof *c);
     c->md = fopen(path, "w");
     if (!c->md) return -1;
@@ -70,7 +77,7 @@ PLOT_FN int paper_claims_open(paper_claims *c, const char *path, const char *tit
 }
 
 PLOT_FN void paper_note(paper_claims *c, const char *format, ...) {
-    char    text[2048];
+    char text[2048];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -82,14 +89,22 @@ PLOT_FN void paper_note(paper_claims *c, const char *format, ...) {
 
 /* holds: 1 yes, 0 no, -1 the measurement does not decide it */
 PLOT_FN void paper_claim(paper_claims *c, int holds, const char *claim, const char *format, ...) {
-    char    text[1024];
+    char text[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!c->in_table++) fprintf(c->md, "\n| claim | measured | holds |\n|---|---|---|\n"), printf("\n");
-    fprintf(c->md, "| %s | %s | %s |\n", claim, text, holds > 0 ? "yes" : holds < 0 ? "open" : "**no**");
-    printf("  %-5s %s\n        %s\n", holds > 0 ? "holds" : holds < 0 ? "open" : "NOT", claim, text);
+    if (!c->in_table++)
+        fprintf(c->md, "\n| claim | measured | holds |\n|---|---|---|\n"), printf("\n");
+    fprintf(c->md, "| %s | %s | %s |\n", claim, text,
+            holds > 0   ? "yes"
+            : holds < 0 ? "open"
+                        : "**no**");
+    printf("  %-5s %s\n        %s\n",
+           holds > 0   ? "holds"
+           : holds < 0 ? "open"
+                       : "NOT",
+           claim, text);
     c->claims++;
     c->held += holds > 0;
     c->open += holds < 0;
@@ -97,7 +112,9 @@ PLOT_FN void paper_claim(paper_claims *c, int holds, const char *claim, const ch
 
 PLOT_FN int paper_claims_close(paper_claims *c) {
     const int bad = ferror(c->md);
-    if (c->claims) printf("\n%d of %d claims hold, %d are open.\n", (int)c->held, (int)c->claims, (int)c->open);
+    if (c->claims)
+        printf("\n%d of %d claims hold, %d are open.\n", (int)c->held, (int)c->claims,
+               (int)c->open);
     return fclose(c->md) != 0 || bad ? -1 : 0;
 }
 
@@ -107,8 +124,9 @@ typedef struct paper_slope {
     double scale;         /* y = scale x^value */
 } paper_slope;
 
-PLOT_FN paper_slope paper_line(const double *x, const double *y, size_t n) { /* least squares of the logarithms */
-    double      mx = 0, my = 0, xx = 0, xy = 0;
+/* least squares of the logarithms */
+PLOT_FN paper_slope paper_line(const double *x, const double *y, size_t n) {
+    double mx = 0, my = 0, xx = 0, xy = 0;
     paper_slope s;
     for (size_t i = 0; i < n; i++) mx += log(x[i]) / (double)n, my += log(y[i]) / (double)n;
     for (size_t i = 0; i < n; i++) {
@@ -120,10 +138,13 @@ PLOT_FN paper_slope paper_line(const double *x, const double *y, size_t n) { /* 
     return s;
 }
 
-/* The slope of the mean of k runs; value: k rows of `stride` numbers, the first n count (n <= 64). The interval is that
-   of the jackknife: each run left out once gives a pseudo-value k s - (k-1) s_without, Student's t does the rest. */
-PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, size_t n, size_t stride) {
-    double      total[64] = {0}, without[64], mean, *pseudo = (double *)malloc((k ? k : 1) * sizeof *pseudo);
+/* The slope of the mean of k runs; value: k rows of `stride` numbers, the first n count (n <= 64).
+   The interval is that of the jackknife: each run left out once gives a pseudo-value k s - (k-1)
+   s_without, Student's t does the rest. */
+PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, size_t n,
+                              size_t stride) {
+    double total[64] = {0}, without[64], mean,
+           *pseudo = (double *)malloc((k ? k : 1) * sizeof *pseudo);
     paper_slope s;
     for (size_t r = 0; r < k; r++)
         for (size_t i = 0; i < n; i++) total[i] += value[r * stride + i] / (double)k;
@@ -142,7 +163,7 @@ PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, si
 /* ---- progress --------------------------------------------------------------------------------------------------- */
 typedef struct paper_progress {
     pthread_mutex_t lock;
-    double          total, done, start, shown;
+    double total, done, start, shown;
 } paper_progress;
 
 PLOT_FN void paper_progress_start(paper_progress *p, double total) {
@@ -150,15 +171,16 @@ PLOT_FN void paper_progress_start(paper_progress *p, double total) {
     p->total = total, p->done = 0, p->start = p->shown = paper_wall();
 }
 
-PLOT_FN void paper_progress_add(paper_progress *p, double amount) { /* amount: share of total; a line now and then */
+/* amount: share of total; a line now and then */
+PLOT_FN void paper_progress_add(paper_progress *p, double amount) {
     const int live = isatty(2);
     pthread_mutex_lock(&p->lock);
     p->done += amount;
     const double now = paper_wall(), left = (now - p->start) * (p->total - p->done) / p->done;
-    const int    end = p->done > 0.999999 * p->total;
+    const int end = p->done > 0.999999 * p->total;
     if (now - p->shown > (live ? 0.5 : 15) || (live && end)) {
-        fprintf(stderr, "%s%3.0f %%, %.0f s left %s", live ? "\r" : "", 100 * p->done / p->total, left,
-                live && !end ? " " : "\n");
+        fprintf(stderr, "%s%3.0f %%, %.0f s left %s", live ? "\r" : "", 100 * p->done / p->total,
+                left, live && !end ? " " : "\n");
         p->shown = now;
     }
     pthread_mutex_unlock(&p->lock);
@@ -167,20 +189,22 @@ PLOT_FN void paper_progress_add(paper_progress *p, double amount) { /* amount: s
 /* ---- results that survive an interruption: lines of "key,number,number,.." --------------------------------------- */
 typedef struct paper_store {
     pthread_mutex_t lock;
-    FILE           *out;
-    char           *text; /* what an earlier run left */
-    const char     *path;
+    FILE *out;
+    char *text; /* what an earlier run left */
+    const char *path;
 } paper_store;
 
-PLOT_FN void paper_row(FILE *out, const char *key, const double *v, size_t n) { /* of a CSV file: nothing is rounded */
+/* of a CSV file: nothing is rounded */
+PLOT_FN void paper_row(FILE *out, const char *key, const double *v, size_t n) {
     fputs(key, out);
     for (size_t i = 0; i < n; i++) fprintf(out, ",%.17g", v[i]);
     fputc('\n', out);
 }
 
-PLOT_FN char *paper_read(const char *path) { /* a whole file; NULL if there is none */
-    FILE  *in = fopen(path, "rb");
-    char  *text = NULL;
+/* a whole file; NULL if there is none */
+PLOT_FN char *paper_read(const char *path) {
+    FILE *in = fopen(path, "rb");
+    char *text = NULL;
     size_t size = 0, got = 1;
     while (in && got > 0) {
         char *more = (char *)realloc(text, size + 65537);
@@ -193,25 +217,31 @@ PLOT_FN char *paper_read(const char *path) { /* a whole file; NULL if there is n
     return text;
 }
 
-PLOT_FN int paper_store_open(paper_store *s, const char *path, const char *settings) { /* 0, or -1 if it cannot */
+/* 0, or -1 if it cannot */
+PLOT_FN int paper_store_open(paper_store *s, const char *path, const char *settings) {
     const size_t n = strlen(settings);
     s->path = path;
     s->text = paper_read(path);
-    if (s->text && (strncmp(s->text, settings, n) != 0 || s->text[n] != '\n')) free(s->text), s->text = NULL;
-    if (s->text && strrchr(s->text, '\n')) strrchr(s->text, '\n')[1] = 0; /* a line cut short does not count */
+    if (s->text && (strncmp(s->text, settings, n) != 0 || s->text[n] != '\n'))
+        free(s->text), s->text = NULL;
+    if (s->text && strrchr(s->text, '\n'))
+        strrchr(s->text, '\n')[1] = 0; /* a line cut short does not count */
     s->out = fopen(path, "w");
     if (!s->out) return -1;
-    if (s->text) fputs(s->text, s->out);
-    else fprintf(s->out, "%s\n", settings);
+    if (s->text)
+        fputs(s->text, s->out);
+    else
+        fprintf(s->out, "%s\n", settings);
     pthread_mutex_init(&s->lock, NULL);
     return fflush(s->out);
 }
 
-PLOT_FN int paper_store_find(const paper_store *s, const char *key, double *v, size_t n) { /* 1: v has it */
+/* 1: v has it */
+PLOT_FN int paper_store_find(const paper_store *s, const char *key, double *v, size_t n) {
     const size_t length = strlen(key);
     for (const char *line = s->text; line && *line; line = strchr(line, '\n') + 1) {
         const char *at = line + length;
-        size_t      i = 0;
+        size_t i = 0;
         if (strncmp(line, key, length) != 0) continue;
         for (char *end; i < n && *at == ','; i++, at = end) v[i] = strtod(at + 1, &end);
         if (i == n && *at == '\n') return 1;

@@ -1,16 +1,21 @@
-/* speedup: the paper's theorem on a task where everything is known. A random but fixed MDP of three states and two
-   actions, a softmax table, Algorithm 1 with the theorem's schedules; dynamic programming gives J*, J, grad J_H and the
-   Fisher information exactly, so every error below is measured, not estimated. What is asked:
+/* speedup: the paper's theorem on a task where everything is known. A random but fixed MDP of three
+   states and two actions, a softmax table, Algorithm 1 with the theorem's schedules; dynamic
+   programming gives J*, J, grad J_H and the Fisher information exactly, so every error below is
+   measured, not estimated. What is asked:
        a   does ||d_t - grad J_H(theta_t)|| fall like t^-1/2?
        b   does it fall like N^-1/2 while f = sqrt(N) agents are Byzantine? For which rules?
        c   does J* - J(theta_T) stay below the finite-T bound, and how does it fall?
        d   what if f = N^delta?
-   The Fisher information of a softmax table is not bounded below, so the theorem's assumption needs two repairs:
-     - Adding a constant to the logits of a state changes nothing: that direction has no information. But with two
-       actions gradients, Hessian products and all rules keep theta where the logits of a state sum to 0, and in that
-       subspace the least eigenvalue is min_s d(s) 2 p(1-p).
-     - p(1-p) goes to 0 as a policy gets sure of itself. So theta is kept in a ball (server.radius); muF is the least
-       eigenvalue over the whole ball, a lower bound by formula. The projection is not in the paper's Algorithm 1. */
+   The Fisher information of a softmax table is not bounded below, so the theorem's assumption needs
+   two repairs:
+     - Adding a constant to the logits of a state changes nothing: that direction has no
+     information. But with two
+       actions gradients, Hessian products and all rules keep theta where the logits of a state sum
+       to 0, and in that subspace the least eigenvalue is min_s d(s) 2 p(1-p).
+     - p(1-p) goes to 0 as a policy gets sure of itself. So theta is kept in a ball (server.radius);
+     muF is the least
+       eigenvalue over the whole ball, a lower bound by formula. The projection is not in the
+       paper's Algorithm 1. */
 #define _POSIX_C_SOURCE 200809L
 #define AGG_DOUBLE
 #define RESNHARPG_IMPLEMENTATION
@@ -18,24 +23,36 @@
 #include "paper.h"
 #include "../pool.h"
 
-enum { S = 3, A = 2, DIM = S * A, MAX_H = 64, RULES = 6, SIZES = 7, MAX_POINTS = 16, MAX_SEEDS = 32, MAX_CELLS = 96 };
-static const double   discount = 0.5, radius = 1.0, attack_strength = 1.5, G2 = 0.5;
+enum {
+    S = 3,
+    A = 2,
+    DIM = S * A,
+    MAX_H = 64,
+    RULES = 6,
+    SIZES = 7,
+    MAX_POINTS = 16,
+    MAX_SEEDS = 32,
+    MAX_CELLS = 96
+};
+
+static const double discount = 0.5, radius = 1.0, attack_strength = 1.5, G2 = 0.5;
 static const agg_rule rules[RULES] = {AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
-static const size_t   sizes[SIZES] = {16, 36, 64, 144, 256, 576, 1024};
-static const double   delta[3] = {0.25, 0.5, 0.75};
+static const size_t sizes[SIZES] = {16, 36, 64, 144, 256, 576, 1024};
+static const double delta[3] = {0.25, 0.5, 0.75};
 
 /* ---- the task: rewards in [0,1], transitions half uniform and half random, uniform start */
 static double reward[S][A], next_state[S][A][S];
 
 static void make_task(void) {
-    rn_random     r = rn_make_random(5, 0);
+    rn_random r = rn_make_random(5, 0);
     const agg_rng rng = rn_random_rng(&r);
     for (int s = 0; s < S; s++)
         for (int a = 0; a < A; a++) {
             double sum = 0;
             reward[s][a] = rn_draw_uniform(&rng);
             for (int k = 0; k < S; k++) sum += next_state[s][a][k] = rn_draw_uniform(&rng);
-            for (int k = 0; k < S; k++) next_state[s][a][k] = 0.5 / S + 0.5 * next_state[s][a][k] / sum;
+            for (int k = 0; k < S; k++)
+                next_state[s][a][k] = 0.5 / S + 0.5 * next_state[s][a][k] / sum;
         }
 }
 
@@ -44,10 +61,11 @@ static void task_reset(void *self, const agg_rng *rng, rn_real *obs) {
     obs[0] = *(int *)self;
 }
 
-static rn_step_result task_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *r) {
-    int      *s = (int *)self, k = 0;
+static rn_step_result task_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                                double *r) {
+    int *s = (int *)self, k = 0;
     const int a = act[0] > 0;
-    double    u = rn_draw_uniform(rng);
+    double u = rn_draw_uniform(rng);
     *r = reward[*s][a];
     while (k < S - 1 && (u -= next_state[*s][a][k]) >= 0) k++;
     obs[0] = *s = k;
@@ -55,7 +73,9 @@ static rn_step_result task_step(void *self, const rn_real *act, const agg_rng *r
 }
 
 /* ---- what is known about it */
-typedef struct known { double best, ball, start, G1, muF; } known; /* J*, the largest J in the ball, J(0); theory */
+typedef struct known {
+    double best, ball, start, G1, muF;
+} known; /* J*, the largest J in the ball, J(0); theory */
 
 static void policy_of(const double *theta, double p[S][A]) {
     for (int s = 0; s < S; s++) {
@@ -70,30 +90,36 @@ static double action_value(int s, int a, const double v[S]) {
     return reward[s][a] + discount * sum;
 }
 
-/* J_H(theta) and, if grad is given, its gradient: sum_t discount^t P(s_t = s) pi(a|s) (Q - V), with H-t steps to go. */
+/* J_H(theta) and, if grad is given, its gradient: sum_t discount^t P(s_t = s) pi(a|s) (Q - V), with
+   H-t steps to go. */
 static double value_and_gradient(const double *theta, size_t H, double *grad) {
     double p[S][A], v[MAX_H + 1][S], visit[S], J = 0, scale = 1;
     policy_of(theta, p);
     for (int s = 0; s < S; s++) v[0][s] = 0, visit[s] = 1.0 / S;
     for (size_t h = 1; h <= H; h++)
         for (int s = 0; s < S; s++)
-            v[h][s] = p[s][0] * action_value(s, 0, v[h - 1]) + p[s][1] * action_value(s, 1, v[h - 1]);
+            v[h][s] =
+                p[s][0] * action_value(s, 0, v[h - 1]) + p[s][1] * action_value(s, 1, v[h - 1]);
     for (int s = 0; s < S; s++) J += v[H][s] / S;
     for (int i = 0; grad && i < DIM; i++) grad[i] = 0;
     for (size_t t = 0; grad && t < H; t++, scale *= discount) {
         double then[S] = {0};
         for (int s = 0; s < S; s++)
             for (int a = 0; a < A; a++) {
-                grad[A * s + a] += scale * visit[s] * p[s][a] * (action_value(s, a, v[H - t - 1]) - v[H - t][s]);
+                grad[A * s + a] +=
+                    scale * visit[s] * p[s][a] * (action_value(s, a, v[H - t - 1]) - v[H - t][s]);
                 for (int k = 0; k < S; k++) then[k] += visit[s] * p[s][a] * next_state[s][a][k];
             }
         memcpy(visit, then, sizeof visit);
     }
     return J;
 }
-static double value_of(const double *theta) { return value_and_gradient(theta, MAX_H, NULL); } /* 0.5^64: exact */
 
-static double best_value(void) { /* J*: value iteration */
+/* 0.5^64: exact */
+static double value_of(const double *theta) { return value_and_gradient(theta, MAX_H, NULL); }
+
+/* J*: value iteration */
+static double best_value(void) {
     double v[S] = {0}, J = 0;
     for (int i = 0; i < 200; i++)
         for (int s = 0; s < S; s++) v[s] = fmax(action_value(s, 0, v), action_value(s, 1, v));
@@ -107,7 +133,8 @@ static double norm(const double *x) {
     return sqrt(s);
 }
 
-static double best_in_ball(void) { /* projected gradient ascent with the exact gradient */
+/* projected gradient ascent with the exact gradient */
+static double best_in_ball(void) {
     double theta[DIM] = {0}, grad[DIM];
     for (int i = 0; i < 20000; i++) {
         value_and_gradient(theta, MAX_H, grad);
@@ -118,8 +145,8 @@ static double best_in_ball(void) { /* projected gradient ascent with the exact g
     return value_of(theta);
 }
 
-/* The least share of time any policy spends in any state, (1-discount) sum_t discount^t P(s_t = s): deterministic
-   policies are the extremes, so trying all of them is enough. */
+/* The least share of time any policy spends in any state, (1-discount) sum_t discount^t P(s_t = s):
+   deterministic policies are the extremes, so trying all of them is enough. */
 static double least_visit(void) {
     double least = 1;
     for (unsigned choice = 0; choice < 1u << S; choice++) {
@@ -139,8 +166,10 @@ static double least_visit(void) {
 }
 
 static known know(void) {
-    known        k;
-    const double zero[DIM] = {0}, p = 1 / (1 + exp(-sqrt(2.0) * radius)); /* the surest a policy in the ball can be */
+    known k;
+    const double zero[DIM] = {0},
+                 p = 1 /
+                     (1 + exp(-sqrt(2.0) * radius)); /* the surest a policy in the ball can be */
     k.best = best_value(), k.ball = best_in_ball(), k.start = value_of(zero);
     k.G1 = sqrt(2.0) * p; /* ||e_a - pi|| = sqrt(2) (1 - pi(a)) */
     k.muF = least_visit() * 2 * p * (1 - p);
@@ -150,31 +179,37 @@ static known know(void) {
 /* ---- runs */
 typedef struct cell { /* one setting, all its seeds; columns are t = 1, 2, 4, .. */
     agg_rule rule;
-    size_t   n, f, rounds, points, seeds;
-    int      free; /* no ball, and steps of 2/(t+2): what one would try without the theorem */
-    double   error[MAX_SEEDS * MAX_POINTS], gap[MAX_SEEDS * MAX_POINTS]; /* seeds rows of points */
+    size_t n, f, rounds, points, seeds;
+    int free; /* no ball, and steps of 2/(t+2): what one would try without the theorem */
+    double error[MAX_SEEDS * MAX_POINTS], gap[MAX_SEEDS * MAX_POINTS]; /* seeds rows of points */
 } cell;
+
 typedef struct study {
-    known          k;
-    rn_table       table;
-    rn_policy      policy;
-    size_t         seeds, first_seeds, horizon, rounds, late, late_sizes; /* late: the fixed t of panels b and d */
-    cell           cell[MAX_CELLS];
-    size_t         cells, jobs, job_cell[MAX_CELLS * MAX_SEEDS], job_seed[MAX_CELLS * MAX_SEEDS];
-    cell          *rule[RULES], *honest, *free;              /* a, c: long runs of 16 agents */
-    cell          *first[RULES][SIZES];                      /* b: one round */
-    cell          *later[RULES][SIZES], *by_delta[3][SIZES]; /* b, d: `late` rounds */
+    known k;
+    rn_table table;
+    rn_policy policy;
+    size_t seeds, first_seeds, horizon, rounds, late,
+        late_sizes; /* late: the fixed t of panels b and d */
+    cell cell[MAX_CELLS];
+    size_t cells, jobs, job_cell[MAX_CELLS * MAX_SEEDS], job_seed[MAX_CELLS * MAX_SEEDS];
+    cell *rule[RULES], *honest, *free;              /* a, c: long runs of 16 agents */
+    cell *first[RULES][SIZES];                      /* b: one round */
+    cell *later[RULES][SIZES], *by_delta[3][SIZES]; /* b, d: `late` rounds */
     paper_progress progress;
-    paper_store    store;
+    paper_store store;
 } study;
 
-/* Generators of our own: one seed for each agent. (Streams of one seed take N^2 jumps to make, much for N = 1024.) */
-typedef struct seat { int state; rn_random random; } seat;
+/* Generators of our own: one seed for each agent. (Streams of one seed take N^2 jumps to make, much
+   for N = 1024.) */
+typedef struct seat {
+    int state;
+    rn_random random;
+} seat;
 
 static rn_trainer *make_trainer(const study *st, const cell *c, size_t seed, seat *seats) {
-    rn_trainer     *trainer = NULL;
-    rn_env         *envs = (rn_env *)calloc(c->n, sizeof *envs);
-    agg_rng        *rngs = (agg_rng *)calloc(c->n, sizeof *rngs);
+    rn_trainer *trainer = NULL;
+    rn_env *envs = (rn_env *)calloc(c->n, sizeof *envs);
+    agg_rng *rngs = (agg_rng *)calloc(c->n, sizeof *rngs);
     rn_trainer_desc d;
     if (!envs || !rngs || !seats) exit(1);
     for (size_t i = 0; i < c->n; i++) {
@@ -206,11 +241,12 @@ static rn_trainer *make_trainer(const study *st, const cell *c, size_t seed, sea
 }
 
 static void train(const study *st, const cell *c, size_t seed, double *error, double *gap) {
-    seat       *seats = (seat *)calloc(c->n, sizeof *seats);
+    seat *seats = (seat *)calloc(c->n, sizeof *seats);
     rn_trainer *trainer = make_trainer(st, c, seed, seats);
     for (size_t t = 1, point = 0; t <= c->rounds; t++) {
         double theta[DIM], grad[DIM];
-        memcpy(theta, rn_trainer_theta(trainer), sizeof theta); /* theta_t: the round moves on to theta_{t+1} */
+        memcpy(theta, rn_trainer_theta(trainer),
+               sizeof theta); /* theta_t: the round moves on to theta_{t+1} */
         if (rn_trainer_run_round(trainer) != RN_OK) exit((fprintf(stderr, "a round failed\n"), 1));
         if (t != (size_t)1 << point) continue;
         value_and_gradient(theta, st->horizon, grad);
@@ -223,13 +259,13 @@ static void train(const study *st, const cell *c, size_t seed, double *error, do
 }
 
 static void job(void *arg, size_t index) {
-    study       *st = (study *)arg;
+    study *st = (study *)arg;
     const size_t seed = st->job_seed[index];
-    cell        *c = &st->cell[st->job_cell[index]];
-    double       both[2 * MAX_POINTS];
-    char         key[80];
-    snprintf(key, sizeof key, "%s,%d,%d,%d,%d,%d", agg_rule_name(c->rule), (int)c->n, (int)c->f, (int)c->rounds,
-             c->free, (int)seed);
+    cell *c = &st->cell[st->job_cell[index]];
+    double both[2 * MAX_POINTS];
+    char key[80];
+    snprintf(key, sizeof key, "%s,%d,%d,%d,%d,%d", agg_rule_name(c->rule), (int)c->n, (int)c->f,
+             (int)c->rounds, c->free, (int)seed);
     if (!paper_store_find(&st->store, key, both, 2 * c->points)) {
         train(st, c, seed, both, both + c->points);
         paper_store_add(&st->store, key, both, 2 * c->points);
@@ -250,27 +286,31 @@ static cell *add_cell(study *st, agg_rule rule, size_t n, size_t f, size_t round
 static size_t power(size_t n, double e) { return (size_t)floor(pow((double)n, e) + 1e-9); }
 
 static void plan(study *st) {
-    for (int r = 0; r < RULES; r++) st->rule[r] = add_cell(st, rules[r], 16, 4, st->rounds, st->seeds);
+    for (int r = 0; r < RULES; r++)
+        st->rule[r] = add_cell(st, rules[r], 16, 4, st->rounds, st->seeds);
     st->honest = add_cell(st, AGG_MEAN, 16, 0, st->rounds, st->seeds);
     st->free = add_cell(st, AGG_MDA, 16, 4, st->rounds, st->seeds);
     st->free->free = 1;
     for (size_t i = st->late_sizes; i-- > 0;) {
         for (int r = 0; r < RULES; r++)
-            st->later[r][i] = add_cell(st, rules[r], sizes[i], power(sizes[i], 0.5), st->late, st->seeds);
+            st->later[r][i] =
+                add_cell(st, rules[r], sizes[i], power(sizes[i], 0.5), st->late, st->seeds);
         for (int k = 0; k < 3 && i > 0; k++) /* 16^0.75 is half of 16: too many */
-            st->by_delta[k][i] = k == 1
-                                     ? st->later[1][i]
-                                     : add_cell(st, AGG_CWTM, sizes[i], power(sizes[i], delta[k]), st->late, st->seeds);
+            st->by_delta[k][i] = k == 1 ? st->later[1][i]
+                                        : add_cell(st, AGG_CWTM, sizes[i],
+                                                   power(sizes[i], delta[k]), st->late, st->seeds);
     }
     for (int i = 0; i < SIZES; i++)
         for (int r = 0; r < RULES; r++)
-            st->first[r][i] = add_cell(st, rules[r], sizes[i], power(sizes[i], 0.5), 1, st->first_seeds);
+            st->first[r][i] =
+                add_cell(st, rules[r], sizes[i], power(sizes[i], 0.5), 1, st->first_seeds);
 }
 
-static int run_all(study *st) { /* 1 if an earlier run had left results */
-    pool       p;
-    double     total = 0;
-    char       settings[80];
+/* 1 if an earlier run had left results */
+static int run_all(study *st) {
+    pool p;
+    double total = 0;
+    char settings[80];
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     for (size_t i = 0; i < st->cells; i++)
         for (size_t seed = 0; seed < st->cell[i].seeds; seed++) {
@@ -294,7 +334,8 @@ static int run_all(study *st) { /* 1 if an earlier run had left results */
 static rn_assumptions theory(const study *st, const cell *c) {
     rn_assumptions p;
     memset(&p, 0, sizeof p);
-    p.G1 = st->k.G1, p.G2 = G2, p.R = 1, p.discount = discount, p.muF = st->k.muF; /* eps_bias = 0: a full table */
+    p.G1 = st->k.G1, p.G2 = G2, p.R = 1, p.discount = discount,
+    p.muF = st->k.muF; /* eps_bias = 0: a full table */
     p.lambda = agg_lambda(c->rule, c->n, c->f, DIM);
     p.gap = st->k.best - st->k.start;
     p.n = c->n, p.f = c->f;
@@ -306,22 +347,26 @@ static double gap_bound(const study *st, const cell *c, double t) {
     return rn_theory_bound(&p, t);
 }
 
-static double error_bound(const study *st, const cell *c, double t) { /* of E ||d_t - grad J_H||, the lemma before it */
-    const rn_assumptions    p = theory(st, c);
+/* of E ||d_t - grad J_H||, the lemma before it */
+static double error_bound(const study *st, const cell *c, double t) {
+    const rn_assumptions p = theory(st, c);
     const rn_constants k = rn_theory_constants(&p, t);
-    const double       m = (double)(c->n - c->f);
-    return 4 * exp(2) * k.C1 * p.lambda / (t + 1) + 2 * k.C1 * p.lambda * sqrt(2 * log(m * (t + 1)) / (t + 1)) +
+    const double m = (double)(c->n - c->f);
+    return 4 * exp(2) * k.C1 * p.lambda / (t + 1) +
+           2 * k.C1 * p.lambda * sqrt(2 * log(m * (t + 1)) / (t + 1)) +
            sqrt(k.C2 * (1 + log(t)) / (m * t));
 }
 
-static double nearest_to_bound(const study *st, int gap) { /* largest measured / bound over every run and t */
+/* largest measured / bound over every run and t */
+static double nearest_to_bound(const study *st, int gap) {
     double most = 0;
     for (size_t i = 0; i < st->cells; i++)
         for (size_t k = 0; k < st->cell[i].seeds * st->cell[i].points; k++) {
-            const cell  *c = &st->cell[i];
+            const cell *c = &st->cell[i];
             const double t = (double)((size_t)1 << k % c->points);
             if (!c->free)
-                most = fmax(most, gap ? c->gap[k] / gap_bound(st, c, t) : c->error[k] / error_bound(st, c, t));
+                most = fmax(most, gap ? c->gap[k] / gap_bound(st, c, t)
+                                      : c->error[k] / error_bound(st, c, t));
         }
     return most;
 }
@@ -329,29 +374,32 @@ static double nearest_to_bound(const study *st, int gap) { /* largest measured /
 /* ---- tables */
 typedef struct
     series { /* something against x: mean and 95 % confidence; slope over the points from `fit` on, and all */
-    size_t      n, fit;
-    double      x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
+    size_t n, fit;
+    double x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
     paper_slope slope, all;
-    double      expected; /* against N: the slope of the sample complexity */
+    double expected; /* against N: the slope of the sample complexity */
 } series;
 
-static void finish(series *s, const double *value, size_t k) { /* value: k rows of s->n */
+/* value: k rows of s->n */
+static void finish(series *s, const double *value, size_t k) {
     plot_confidence(value, k, s->n, s->y, s->lo, s->hi);
     for (size_t i = 0; i < s->n; i++) { /* the interval of the logarithm: it stays above 0 */
         const double half = (s->hi[i] - s->y[i]) / s->y[i];
         s->lo[i] = s->y[i] * exp(-half), s->hi[i] = s->y[i] * exp(half);
     }
     s->slope = s->all = paper_fit(s->x, value, k, s->n, s->n);
-    if (s->fit + 1 < s->n) s->slope = paper_fit(s->x + s->fit, value + s->fit, k, s->n - s->fit, s->n);
+    if (s->fit + 1 < s->n)
+        s->slope = paper_fit(s->x + s->fit, value + s->fit, k, s->n - s->fit, s->n);
 }
 
 /* value - less against t; t >= from counts for the slope */
 static series over_t(const cell *c, const double *value, double less, size_t from) {
     static double copy[MAX_SEEDS * MAX_POINTS];
-    series        s;
+    series s;
     memset(&s, 0, sizeof s);
     s.n = c->points;
-    for (size_t i = 0; i < s.n; i++) s.x[i] = (double)((size_t)1 << i), s.fit += s.x[i] < (double)from;
+    for (size_t i = 0; i < s.n; i++)
+        s.x[i] = (double)((size_t)1 << i), s.fit += s.x[i] < (double)from;
     for (size_t i = 0; i < c->seeds * s.n; i++) copy[i] = value[i] - less;
     finish(&s, copy, c->seeds);
     return s;
@@ -360,19 +408,22 @@ static series over_t(const cell *c, const double *value, double less, size_t fro
 /* the error at the last t of cells of several sizes; those of N >= fit count for the slope */
 static series over_n(cell *const *c, size_t from, size_t to, size_t fit) {
     static double copy[MAX_SEEDS * MAX_POINTS];
-    double        shape[MAX_POINTS];
-    series        s;
+    double shape[MAX_POINTS];
+    series s;
     memset(&s, 0, sizeof s);
     s.n = to - from;
     for (size_t i = 0; i < s.n; i++) {
         s.x[i] = (double)c[from + i]->n;
         s.fit += c[from + i]->n < fit;
         for (size_t r = 0; r < c[from]->seeds; r++)
-            copy[r * s.n + i] = c[from + i]->error[r * c[from + i]->points + c[from + i]->points - 1];
+            copy[r * s.n + i] =
+                c[from + i]->error[r * c[from + i]->points + c[from + i]->points - 1];
     }
     finish(&s, copy, c[from]->seeds);
-    for (size_t i = 0; i < s.n; i++) /* the error of the sample complexity: sqrt(1/N + lambda^2 log N) */
-        shape[i] = sqrt(agg_sample_complexity(c[from + i]->rule, 0.1, c[from + i]->n, c[from + i]->f, DIM));
+    for (size_t i = 0; i < s.n;
+         i++) /* the error of the sample complexity: sqrt(1/N + lambda^2 log N) */
+        shape[i] = sqrt(
+            agg_sample_complexity(c[from + i]->rule, 0.1, c[from + i]->n, c[from + i]->f, DIM));
     s.expected = paper_line(s.x + s.fit, shape + s.fit, s.n - s.fit).value;
     return s;
 }
@@ -397,95 +448,129 @@ static void collect(const study *st, results *r) {
     r->free_error = over_t(st->free, st->free->error, 0, from);
 }
 
-/* Does the slope stay below p (an upper bound of power p promises that), or above -0.1 (flat: lambda does not shrink)?
-   Yes if the whole confidence interval does, no if none of it does; between, a narrow interval may miss p by 0.05. */
+/* Does the slope stay below p (an upper bound of power p promises that), or above -0.1 (flat:
+   lambda does not shrink)? Yes if the whole confidence interval does, no if none of it does;
+   between, a narrow interval may miss p by 0.05. */
 static int verdict(paper_slope s, double p, int flat) {
     const int narrow = s.hi - s.lo < 0.4;
     if (flat) return s.lo > -0.1 || (narrow && s.value > -0.1) ? 1 : s.hi > -0.1 ? -1 : 0;
     return s.hi <= p || (narrow && s.value <= p + 0.05) ? 1 : s.lo <= p ? -1 : 0;
 }
 
-static void claim_slope(paper_claims *c, const char *who, const char *what, const series *s, double power, int flat) {
+static void claim_slope(paper_claims *c, const char *who, const char *what, const series *s,
+                        double power, int flat) {
     char claim[160], all[64] = "";
-    if (flat) snprintf(claim, sizeof claim, "%s: %s does not fall", who, what);
-    else snprintf(claim, sizeof claim, "%s: %s falls at least like the power %.2f", who, what, power);
-    if (s->fit) snprintf(all, sizeof all, "; over all %.2f (%.2f .. %.2f)", s->all.value, s->all.lo, s->all.hi);
-    paper_claim(c, verdict(s->slope, power, flat), claim, "slope %.2f (%.2f .. %.2f)%s", s->slope.value, s->slope.lo,
-                s->slope.hi, all);
+    if (flat)
+        snprintf(claim, sizeof claim, "%s: %s does not fall", who, what);
+    else
+        snprintf(claim, sizeof claim, "%s: %s falls at least like the power %.2f", who, what,
+                 power);
+    if (s->fit)
+        snprintf(all, sizeof all, "; over all %.2f (%.2f .. %.2f)", s->all.value, s->all.lo,
+                 s->all.hi);
+    paper_claim(c, verdict(s->slope, power, flat), claim, "slope %.2f (%.2f .. %.2f)%s",
+                s->slope.value, s->slope.lo, s->slope.hi, all);
 }
 
-static void claim_over_n(paper_claims *c, agg_rule rule, size_t t, const char *f, const series *s, double power) {
+static void claim_over_n(paper_claims *c, agg_rule rule, size_t t, const char *f, const series *s,
+                         double power) {
     const int flat = !agg_rule_is_order_optimal(rule);
-    char      what[80];
+    char what[80];
     snprintf(what, sizeof what, "error at t = %d against N, f = %s,", (int)t, f);
     claim_slope(c, agg_rule_name(rule), what, s, power, flat);
     snprintf(what, sizeof what, "the same, with the logarithm,");
     if (!flat) claim_slope(c, agg_rule_name(rule), what, s, s->expected, 0);
 }
 
-static int print_claims(paper_claims *c, const study *st, const results *r) { /* 1 if the bounds hold */
-    char         f[16];
+/* 1 if the bounds hold */
+static int print_claims(paper_claims *c, const study *st, const results *r) {
+    char f[16];
     const double gap = nearest_to_bound(st, 1), error = nearest_to_bound(st, 0);
     paper_claim(c, gap <= 1, "J* - J(theta_T) is below the finite-T bound, every run, every T",
                 "at most %.1e of the bound", gap);
     paper_claim(c, error <= 1, "||d_t - grad J_H|| is below the lemma's bound, every run, every t",
                 "at most %.1e of the bound", error);
-    for (int k = 0; k < RULES; k++) claim_slope(c, agg_rule_name(rules[k]), "error against t", &r->error[k], -0.5, 0);
+    for (int k = 0; k < RULES; k++)
+        claim_slope(c, agg_rule_name(rules[k]), "error against t", &r->error[k], -0.5, 0);
     claim_slope(c, "no adversaries, mean", "error against t", &r->honest, -0.5, 0);
     for (int k = 0; k < RULES; k++) claim_over_n(c, rules[k], 1, "sqrt(N)", &r->first[k], -0.5);
-    for (int k = 0; k < RULES; k++) claim_over_n(c, rules[k], st->late, "sqrt(N)", &r->later[k], -0.5);
+    for (int k = 0; k < RULES; k++)
+        claim_over_n(c, rules[k], st->late, "sqrt(N)", &r->later[k], -0.5);
     for (int k = 0; k < 3; k++) {
         snprintf(f, sizeof f, "N^%.2f", delta[k]);
         claim_over_n(c, AGG_CWTM, st->late, f, &r->by_delta[k], fmax(-0.5, delta[k] - 1));
     }
     for (int k = 0; k < RULES; k++)
-        claim_slope(c, agg_rule_name(rules[k]), "gap to the best of the ball against T", &r->gap[k], -0.5, 0);
+        claim_slope(c, agg_rule_name(rules[k]), "gap to the best of the ball against T", &r->gap[k],
+                    -0.5, 0);
     claim_slope(c, "MDA, no ball, steps 2/(t+2)", "J* - J(theta_T)", &r->free_gap, -0.5, 0);
     return gap <= 1 && error <= 1;
 }
 
 static void print_setting(paper_claims *c, const study *st) {
     const known *k = &st->k;
+    paper_note(
+        c,
+        "Task: %d states, %d actions, discount %g, rewards in [0,1]. J* = %.4f, J = %.4f at the "
+        "start, best of "
+        "the ball of radius %g: %.4f. In the ball G1 = %.3f, G2 = %g, muF = %.4f: the least "
+        "eigenvalue of the "
+        "Fisher matrix where the logits of a state sum to 0; on the whole table it is 0. So "
+        "gamma_t = "
+        "%.1f/(t+2), eta_t = 1/t; horizon %d, that of T = %d, throughout. Theta is kept in the "
+        "ball by "
+        "projection, which the paper's algorithm does not have; without it no muF > 0 exists.",
+        S, A, discount, k->best, k->start, radius, k->ball, k->G1, G2, k->muF, 6 * k->G1 / k->muF,
+        (int)st->horizon, (int)st->rounds);
     paper_note(c,
-               "Task: %d states, %d actions, discount %g, rewards in [0,1]. J* = %.4f, J = %.4f at the start, best of "
-               "the ball of radius %g: %.4f. In the ball G1 = %.3f, G2 = %g, muF = %.4f: the least eigenvalue of the "
-               "Fisher matrix where the logits of a state sum to 0; on the whole table it is 0. So gamma_t = "
-               "%.1f/(t+2), eta_t = 1/t; horizon %d, that of T = %d, throughout. Theta is kept in the ball by "
-               "projection, which the paper's algorithm does not have; without it no muF > 0 exists.",
-               S, A, discount, k->best, k->start, radius, k->ball, k->G1, G2, k->muF, 6 * k->G1 / k->muF,
-               (int)st->horizon, (int)st->rounds);
-    paper_note(c,
-               "Adversaries: ALIE, honest mean - %g honest deviations. Long runs: 16 agents, 4 Byzantine, %d seeds; against N: %d "
-               "seeds at t = 1, %d at t = %d. Slopes: least squares of the logarithms of means, 95 %% confidence by "
-               "the jackknife; against t over the last factor of 16, at t = 1 over N >= 144 (below, noise hides what "
-               "does not average away; the slope over all N stands beside). Against N two powers are asked for: the "
-               "plain one, and that of sqrt(1/N + lambda^2 log N), the paper's sample complexity with its logarithm, "
+               "Adversaries: ALIE, honest mean - %g honest deviations. Long runs: 16 agents, 4 "
+               "Byzantine, %d seeds; against N: %d "
+               "seeds at t = 1, %d at t = %d. Slopes: least squares of the logarithms of means, 95 "
+               "%% confidence by "
+               "the jackknife; against t over the last factor of 16, at t = 1 over N >= 144 "
+               "(below, noise hides what "
+               "does not average away; the slope over all N stands beside). Against N two powers "
+               "are asked for: the "
+               "plain one, and that of sqrt(1/N + lambda^2 log N), the paper's sample complexity "
+               "with its logarithm, "
                "over the same N and f.",
-               attack_strength, (int)st->seeds, (int)st->first_seeds, (int)st->seeds, (int)st->late);
+               attack_strength, (int)st->seeds, (int)st->first_seeds, (int)st->seeds,
+               (int)st->late);
 }
 
-static void print_reading(paper_claims *c) { /* how to read the table; what a run showed stands in README.md */
-    paper_note(c,
-               "How to read this. The bounds are worst cases: they hold by large factors and say nothing about sizes. "
-               "A lambda that shrinks promises a speed-up; one that does not shrink promises nothing, and the error may "
-               "fall all the same. J* is out of reach of the ball, so the slope against T is that of the gap to the best "
-               "policy in it; the bound is checked for J* itself. The run without ball goes on towards J*, but no theorem "
-               "covers it.");
+/* how to read the table; what a run showed stands in README.md */
+static void print_reading(paper_claims *c) {
+    paper_note(c, "How to read this. The bounds are worst cases: they hold by large factors and "
+                  "say nothing about sizes. "
+                  "A lambda that shrinks promises a speed-up; one that does not shrink promises "
+                  "nothing, and the error may "
+                  "fall all the same. J* is out of reach of the ball, so the slope against T is "
+                  "that of the gap to the best "
+                  "policy in it; the bound is checked for J* itself. The run without ball goes on "
+                  "towards J*, but no theorem "
+                  "covers it.");
 }
 
 static int write_csv(const char *path, const study *st) {
     FILE *out = fopen(path, "w");
     if (!out) return -1;
-    fprintf(out, "rule,N,f,rounds,ball,t,error,error_low,error_high,gap,gap_low,gap_high,error_bound,gap_bound\n");
+    fprintf(out, "rule,N,f,rounds,ball,t,error,error_low,error_high,gap,gap_low,gap_high,error_"
+                 "bound,gap_bound\n");
     for (size_t i = 0; i < st->cells; i++) {
-        const cell  *c = &st->cell[i];
+        const cell *c = &st->cell[i];
         const series e = over_t(c, c->error, 0, 1), g = over_t(c, c->gap, 0, 1);
         for (size_t k = 0; k < c->points; k++) {
-            const double t = e.x[k], v[8] = {e.y[k], e.lo[k], e.hi[k], g.y[k], g.lo[k], g.hi[k], error_bound(st, c, t),
+            const double t = e.x[k], v[8] = {e.y[k],
+                                             e.lo[k],
+                                             e.hi[k],
+                                             g.y[k],
+                                             g.lo[k],
+                                             g.hi[k],
+                                             error_bound(st, c, t),
                                              gap_bound(st, c, t)};
-            char         key[80];
-            snprintf(key, sizeof key, "%s,%d,%d,%d,%d,%g", agg_rule_name(c->rule), (int)c->n, (int)c->f,
-                     (int)c->rounds, !c->free, t);
+            char key[80];
+            snprintf(key, sizeof key, "%s,%d,%d,%d,%d,%g", agg_rule_name(c->rule), (int)c->n,
+                     (int)c->f, (int)c->rounds, !c->free, t);
             paper_row(out, key, v, c->free ? 6 : 8);
         }
     }
@@ -499,8 +584,8 @@ static plot_curve curve_of(const char *label, const series *s, int colour) {
     return c;
 }
 
-static void panel(plot *p, size_t at, const char *title, const char *x, const char *y, plot_scale sx, plot_scale sy,
-                  const plot_curve *curve, size_t curves) {
+static void panel(plot *p, size_t at, const char *title, const char *x, const char *y,
+                  plot_scale sx, plot_scale sy, const plot_curve *curve, size_t curves) {
     const plot_chart chart = {title, x, y, sx, sy, curve, curves};
     plot_curves(p, plot_cell(plot_make_box(14, 96, 1072, 600), 2, 3, at / 3, at % 3), &chart);
 }
@@ -511,15 +596,16 @@ static plot_scale scale(double lo, double hi) {
 }
 
 static int draw(const char *path, const study *st, const results *r) {
-    static char  name[3][48], later[64];
-    plot         p;
-    plot_curve   c[RULES + 2];
-    const double T = (double)st->rounds, big = (double)sizes[SIZES - 1], mid = (double)sizes[st->late_sizes - 1];
-    double       end_t[2] = {1, T}, half_t[2] = {1, pow(T, -0.5)}, end_n[2] = {16, big},
+    static char name[3][48], later[64];
+    plot p;
+    plot_curve c[RULES + 2];
+    const double T = (double)st->rounds, big = (double)sizes[SIZES - 1],
+                 mid = (double)sizes[st->late_sizes - 1];
+    double end_t[2] = {1, T}, half_t[2] = {1, pow(T, -0.5)}, end_n[2] = {16, big},
            half_n[2] = {0.5, 0.5 * sqrt(16 / big)};
-    double       bound[2][MAX_POINTS];
-    plot_curve   guide_t = {"slope -1/2", 2, end_t, half_t, NULL, NULL, 7, 1};
-    plot_curve   guide_n = {"slope -1/2", 2, end_n, half_n, NULL, NULL, 7, 1};
+    double bound[2][MAX_POINTS];
+    plot_curve guide_t = {"slope -1/2", 2, end_t, half_t, NULL, NULL, 7, 1};
+    plot_curve guide_n = {"slope -1/2", 2, end_n, half_n, NULL, NULL, 7, 1};
     if (plot_open(&p, path, 1100, 700, "The theorem, measured on a task where all is known") != 0)
         return -1;
     snprintf(later, sizeof later, "b  ||d - grad J_H|| at t = %d, f = sqrt(N)", (int)st->late);
@@ -527,31 +613,39 @@ static int draw(const char *path, const study *st, const results *r) {
     c[RULES] = curve_of("no adversaries (mean)", &r->honest, 6);
     c[RULES + 1] = guide_t;
     plot_text(&p, 20, 54, PLOT_LEFT, "note",
-              "a, c: 16 agents, 4 Byzantine; b: sqrt(N) of N; ALIE, strength 1.5. Means and 95 % confidence");
+              "a, c: 16 agents, 4 Byzantine; b: sqrt(N) of N; ALIE, strength 1.5. Means and 95 % "
+              "confidence");
     plot_legend(&p, 66, 80, c, RULES + 2);
-    panel(&p, 0, "a  ||d_t - grad J_H(theta_t)||", "t", "error", scale(1, T), scale(1e-3, 2), c, RULES + 2);
+    panel(&p, 0, "a  ||d_t - grad J_H(theta_t)||", "t", "error", scale(1, T), scale(1e-3, 2), c,
+          RULES + 2);
     for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->first[k], k);
     c[RULES] = guide_n;
-    panel(&p, 1, "b  ||d - grad J_H|| at t = 1, f = sqrt(N)", "N", NULL, scale(16, big), scale(0.02, 1), c, RULES + 1);
+    panel(&p, 1, "b  ||d - grad J_H|| at t = 1, f = sqrt(N)", "N", NULL, scale(16, big),
+          scale(0.02, 1), c, RULES + 1);
     for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->later[k], k);
     panel(&p, 2, later, "N", NULL, scale(16, mid), scale(2e-3, 1), c, RULES + 1);
     for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->gap[k], k);
     c[RULES] = curve_of("", &r->honest_gap, 6);
     c[RULES + 1] = guide_t;
-    panel(&p, 3, "c  best J of the ball - J(theta_T)", "T", "gap", scale(1, T), scale(1e-5, 1), c, RULES + 2);
+    panel(&p, 3, "c  best J of the ball - J(theta_T)", "T", "gap", scale(1, T), scale(1e-5, 1), c,
+          RULES + 2);
     for (size_t i = 0; i < st->rule[0]->points; i++) {
         bound[0][i] = error_bound(st, st->rule[0], r->error[0].x[i]);
         bound[1][i] = gap_bound(st, st->rule[0], r->error[0].x[i]);
     }
-    const series     gap = over_t(st->rule[0], st->rule[0]->gap, 0, 1);
+    const series gap = over_t(st->rule[0], st->rule[0]->gap, 0, 1);
     const plot_curve five[5] = {{"bound of J* - J", gap.n, gap.x, bound[1], NULL, NULL, 1, 1},
                                 {"bound of the error", gap.n, gap.x, bound[0], NULL, NULL, 0, 1},
-                                curve_of("J* - J", &gap, 1), curve_of("error", &r->error[0], 0),
+                                curve_of("J* - J", &gap, 1),
+                                curve_of("error", &r->error[0], 0),
                                 curve_of("J* - J without ball", &r->free_gap, 2)};
-    panel(&p, 4, "c  bounds (dashed) above MDA's runs", "T", NULL, scale(1, T), scale(1e-3, 1e9), five, 5);
-    for (int k = 0; k < 5; k++) plot_legend(&p, 436 + 150 * (k / 3), 560 + 16 * (k % 3), &five[k], 1);
+    panel(&p, 4, "c  bounds (dashed) above MDA's runs", "T", NULL, scale(1, T), scale(1e-3, 1e9),
+          five, 5);
+    for (int k = 0; k < 5; k++)
+        plot_legend(&p, 436 + 150 * (k / 3), 560 + 16 * (k % 3), &five[k], 1);
     for (int k = 0; k < 3; k++) {
-        snprintf(name[k], sizeof name[k], "f = N^%.2f, slope %.2f", delta[k], r->by_delta[k].slope.value);
+        snprintf(name[k], sizeof name[k], "f = N^%.2f, slope %.2f", delta[k],
+                 r->by_delta[k].slope.value);
         c[k] = curve_of(name[k], &r->by_delta[k], k);
     }
     c[3] = guide_n;
@@ -561,18 +655,19 @@ static int draw(const char *path, const study *st, const results *r) {
 }
 
 int main(int argc, char **argv) {
-    static study   st;
+    static study st;
     static results r;
-    paper_claims   c;
-    const int      quick = paper_quick(argc, argv,
-                                       "usage: speedup [--quick]\nMeasures the paper's theorem on a small task: "
-                                            "writes build/speedup.svg, .csv and .md.\n");
-    const double   from = paper_wall();
+    paper_claims c;
+    const int quick =
+        paper_quick(argc, argv,
+                    "usage: speedup [--quick]\nMeasures the paper's theorem on a small task: "
+                    "writes build/speedup.svg, .csv and .md.\n");
+    const double from = paper_wall();
     make_task();
     st.k = know();
     st.policy = rn_make_table_policy(&st.table, S, A);
     st.rounds = quick ? 1024 : 4096, st.seeds = quick ? 4 : 12, st.late = quick ? 64 : 256,
-    st.late_sizes  = quick ? 4 : 5;
+    st.late_sizes = quick ? 4 : 5;
     st.first_seeds = quick ? 12 : MAX_SEEDS;
     st.horizon = rn_theory_horizon((double)st.rounds, discount);
     plan(&st);

@@ -1,7 +1,8 @@
-/* table1: the paper's table 1, measured. For each rule: lambda by the formula; the largest ||F - mean_G|| / diam_G that
-   an optimising adversary reaches; what the rule costs in N and d, with fitted exponents; whether it is order-optimal.
-   The adversary chooses everything: the f hostile rows and the honest ones too, for the guarantee is for all of them.
-   The idea: a bound is only interesting beside the worst case somebody could build. */
+/* table1: the paper's table 1, measured. For each rule: lambda by the formula; the largest ||F -
+   mean_G|| / diam_G that an optimising adversary reaches; what the rule costs in N and d, with
+   fitted exponents; whether it is order-optimal. The adversary chooses everything: the f hostile
+   rows and the honest ones too, for the guarantee is for all of them. The idea: a bound is only
+   interesting beside the worst case somebody could build. */
 #define _POSIX_C_SOURCE 200809L
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
@@ -9,29 +10,53 @@
 #include <float.h>
 
 enum { RULES = 6, MAX_N = 10, MAX_F = 4, MAX_DIM = 4 };
+
 enum { SIZES = 5, BIG_N = 256, BIG_DIM = 65536, FIX_N = 16, FIX_DIM = 2048 };
-static const agg_rule    rules[RULES] = {AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
-static const char *const paper_cost[RULES] = {"NP-hard", "d N", "d N", "d N", "d N^2", "d N log^3 N"};
-static const size_t      dims[] = {1, 2, MAX_DIM};
-static const size_t      size_n[SIZES] = {16, 32, 64, 128, BIG_N};
-static const size_t      size_dim[SIZES] = {4096, 8192, 16384, 32768, BIG_DIM};
+
+static const agg_rule rules[RULES] = {AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
+static const char *const paper_cost[RULES] = {"NP-hard", "d N",   "d N",
+                                              "d N",     "d N^2", "d N log^3 N"};
+static const size_t dims[] = {1, 2, MAX_DIM};
+static const size_t size_n[SIZES] = {16, 32, 64, 128, BIG_N};
+static const size_t size_dim[SIZES] = {4096, 8192, 16384, 32768, BIG_DIM};
 
 #define SORTED "; columns are sorted by a network of N log^2 N comparisons"
 
-typedef struct instance { float x[MAX_N][MAX_DIM]; } instance; /* rows 0 .. n-f-1 are honest: the set G */
-typedef struct worst { double ratio, lambda; size_t dim; } worst;
-typedef struct cost { double n[SIZES], dim[SIZES]; paper_slope in_n, in_dim; } cost; /* seconds */
-typedef struct found { worst at[MAX_N + 1][MAX_F + 1]; double tightest; cost cost; } found;
+typedef struct instance {
+    float x[MAX_N][MAX_DIM];
+} instance; /* rows 0 .. n-f-1 are honest: the set G */
+
+typedef struct worst {
+    double ratio, lambda;
+    size_t dim;
+} worst;
+
+typedef struct cost {
+    double n[SIZES], dim[SIZES];
+    paper_slope in_n, in_dim;
+} cost; /* seconds */
+
+typedef struct found {
+    worst at[MAX_N + 1][MAX_F + 1];
+    double tightest;
+    cost cost;
+} found;
 
 /* ---- random numbers */
-static uint64_t random_bits(uint64_t *state) { /* splitmix64 */
+/* splitmix64 */
+static uint64_t random_bits(uint64_t *state) {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
-static double uniform(uint64_t *state) { return (double)(random_bits(state) >> 11) / 9007199254740992.0; }
+
+static double uniform(uint64_t *state) {
+    return (double)(random_bits(state) >> 11) / 9007199254740992.0;
+}
+
 static size_t below(uint64_t *state, size_t n) { return (size_t)(uniform(state) * (double)n); }
+
 static double normal(uint64_t *state) {
     return sqrt(-2 * log(1 - uniform(state))) * cos(6.283185307179586 * uniform(state));
 }
@@ -39,18 +64,20 @@ static double normal(uint64_t *state) {
 /* ---- the adversary */
 static double distance(const float *a, const float *b, size_t dim) {
     double s = 0;
-    for (size_t k = 0; k < dim; k++) s += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+    for (size_t k = 0; k < dim; k++)
+        s += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
     return sqrt(s);
 }
 
-/* ||F - mean_G|| / diam_G, G = the first n-f rows. A few units in the last place of the largest number are taken off
-   the distance, or the climb ends at instances where nothing but the rounding of the float result is left. */
+/* ||F - mean_G|| / diam_G, G = the first n-f rows. A few units in the last place of the largest
+   number are taken off the distance, or the climb ends at instances where nothing but the rounding
+   of the float result is left. */
 static double ratio_of(const agg_desc *d, const instance *w) {
-    static char  scratch[1 << 16];
+    static char scratch[1 << 16];
     const size_t honest = d->n - d->f;
     const float *rows[MAX_N];
-    float        out[MAX_DIM];
-    double       diameter = 0, largest = 0, squares = 0;
+    float out[MAX_DIM];
+    double diameter = 0, largest = 0, squares = 0;
     for (size_t i = 0; i < d->n; i++) rows[i] = w->x[i];
     if (agg_aggregate(d, rows, out, scratch, sizeof scratch, NULL) > AGG_INEXACT)
         exit((fprintf(stderr, "refused\n"), 1));
@@ -63,14 +90,16 @@ static double ratio_of(const agg_desc *d, const instance *w) {
         squares += ((double)out[k] - mean) * ((double)out[k] - mean);
     }
     for (size_t i = 0; i < honest; i++)
-        for (size_t j = 0; j < i; j++) diameter = fmax(diameter, distance(rows[i], rows[j], d->dim));
+        for (size_t j = 0; j < i; j++)
+            diameter = fmax(diameter, distance(rows[i], rows[j], d->dim));
     const double slack = 4 * (double)FLT_EPSILON * largest * sqrt((double)d->dim);
     return diameter > 0 ? fmax(0, sqrt(squares) - slack) / diameter : 0;
 }
 
-/* Where to start: noise, or two honest camps of random sizes with the adversaries beside, between or far away from them. */
+/* Where to start: noise, or two honest camps of random sizes with the adversaries beside, between
+   or far away from them. */
 static void start(instance *w, const agg_desc *d, uint64_t *state) {
-    const int    noise = below(state, 3) == 0;
+    const int noise = below(state, 3) == 0;
     const size_t camp = below(state, d->n - d->f + 1);
     const double where = 4 * uniform(state) - 1.5, spread = below(state, 2) ? 0.01 : 0.3;
     for (size_t i = 0; i < d->n; i++)
@@ -80,32 +109,39 @@ static void start(instance *w, const agg_desc *d, uint64_t *state) {
         }
 }
 
-static void change(instance *w, const agg_desc *d, double step, uint64_t *state) { /* one move: a row, or all adversaries */
-    const size_t kind = below(state, 8), i = below(state, d->n), j = below(state, d->n), first = d->n - d->f;
-    float        by[MAX_DIM];
+/* one move: a row, or all adversaries */
+static void change(instance *w, const agg_desc *d, double step, uint64_t *state) {
+    const size_t kind = below(state, 8), i = below(state, d->n), j = below(state, d->n),
+                 first = d->n - d->f;
+    float by[MAX_DIM];
     for (size_t k = 0; k < d->dim; k++) by[k] = (float)(step * normal(state));
-    if (kind == 0) memcpy(w->x[i], w->x[j], sizeof w->x[i]);
+    if (kind == 0)
+        memcpy(w->x[i], w->x[j], sizeof w->x[i]);
     else if (kind == 1)
-        for (size_t k = 0; k < d->dim; k++) w->x[i][k] += (float)(uniform(state) * 1.5) * (w->x[j][k] - w->x[i][k]);
+        for (size_t k = 0; k < d->dim; k++)
+            w->x[i][k] += (float)(uniform(state) * 1.5) * (w->x[j][k] - w->x[i][k]);
     else if (kind == 2)
         for (size_t r = first; r < d->n; r++)
             for (size_t k = 0; k < d->dim; k++) w->x[r][k] += by[k];
-    else if (kind == 3) w->x[i][below(state, d->dim)] = w->x[j][below(state, d->dim)];
+    else if (kind == 3)
+        w->x[i][below(state, d->dim)] = w->x[j][below(state, d->dim)];
     else
         for (size_t k = 0; k < d->dim; k++) w->x[kind < 6 ? i : first + i % d->f][k] += by[k];
 }
 
 static double climb(const agg_desc *d, size_t steps, uint64_t *state) {
     instance now, next;
-    double   best, step = 0.5;
+    double best, step = 0.5;
     start(&now, d, state);
     best = ratio_of(d, &now);
     for (size_t t = 0; t < steps; t++) {
         next = now;
         change(&next, d, step, state);
         const double ratio = ratio_of(d, &next);
-        if (ratio > best) best = ratio, now = next, step = fmin(2, step * 1.5);
-        else step = step > 1e-4 ? step * 0.98 : 0.5; /* stuck: big steps again */
+        if (ratio > best)
+            best = ratio, now = next, step = fmin(2, step * 1.5);
+        else
+            step = step > 1e-4 ? step * 0.98 : 0.5; /* stuck: big steps again */
     }
     return best;
 }
@@ -114,8 +150,8 @@ static void attack(found *r, agg_rule rule, size_t n, size_t f, size_t starts, s
     worst *w = &r->at[n][f];
     for (size_t k = 0; k < sizeof dims / sizeof *dims; k++) {
         const agg_desc d = agg_make_desc(rule, n, dims[k], f);
-        const double   lambda = agg_lambda(rule, n, f, dims[k]);
-        uint64_t       state = 1000 * n + 100 * f + 10 * k + (uint64_t)rule;
+        const double lambda = agg_lambda(rule, n, f, dims[k]);
+        uint64_t state = 1000 * n + 100 * f + 10 * k + (uint64_t)rule;
         for (size_t s = 0; s < starts; s++) {
             const double ratio = climb(&d, steps, &state);
             if (w->lambda > 0 && ratio / lambda <= w->ratio / w->lambda) continue;
@@ -130,10 +166,10 @@ static void attack(found *r, agg_rule rule, size_t n, size_t f, size_t starts, s
 static double seconds(agg_rule rule, size_t n, size_t dim, const float *data, double patience) {
     static float out[BIG_DIM];
     const float *rows[BIG_N];
-    agg_desc     d = agg_make_desc(rule, n, dim, n / 5);
+    agg_desc d = agg_make_desc(rule, n, dim, n / 5);
     const size_t size = agg_scratch_size(&d);
-    void        *scratch = malloc(size);
-    double       best = 1e9, spent = 0;
+    void *scratch = malloc(size);
+    double best = 1e9, spent = 0;
     for (size_t i = 0; i < n; i++) rows[i] = data + i * dim;
     for (int i = 0; i < 3 || (spent < patience && i < 200); i++) {
         const double from = paper_cpu();
@@ -158,17 +194,18 @@ static void measure_cost(cost *c, agg_rule rule, const float *data, double patie
 }
 
 static void measure(found r[RULES], int quick) {
-    const size_t   starts = quick ? 4 : 24, steps = quick ? 400 : 1500, lowest = quick ? MAX_N : 3;
-    const size_t   cells = (size_t)FIX_N * BIG_DIM;
-    float         *data = (float *)malloc(cells * sizeof *data);
-    uint64_t       state = 7;
+    const size_t starts = quick ? 4 : 24, steps = quick ? 400 : 1500, lowest = quick ? MAX_N : 3;
+    const size_t cells = (size_t)FIX_N * BIG_DIM;
+    float *data = (float *)malloc(cells * sizeof *data);
+    uint64_t state = 7;
     paper_progress p;
     if (!data) exit(1);
     for (size_t i = 0; i < cells; i++) data[i] = (float)normal(&state);
     paper_progress_start(&p, RULES * (double)(MAX_N - lowest + 2));
     for (int k = 0; k < RULES; k++) {
         for (size_t n = lowest; n <= MAX_N; n++, paper_progress_add(&p, 1))
-            for (size_t f = 1; 2 * f < n; f++) attack(&r[k], rules[k], n, f, n < MAX_N ? starts / 4 : starts, steps);
+            for (size_t f = 1; 2 * f < n; f++)
+                attack(&r[k], rules[k], n, f, n < MAX_N ? starts / 4 : starts, steps);
         measure_cost(&r[k].cost, rules[k], data, quick ? 0.02 : 0.2);
         paper_progress_add(&p, 1);
     }
@@ -178,16 +215,20 @@ static void measure(found r[RULES], int quick) {
 /* ---- what to show */
 static void print_tables(paper_claims *c, const found r[RULES]) {
     char line[256];
-    paper_note(c, "N = %d, f = 1 .. %d: the largest ratio found / lambda (d is 1, 2 or 4, where it came nearest).\n",
+    paper_note(c,
+               "N = %d, f = 1 .. %d: the largest ratio found / lambda (d is 1, 2 or 4, where it "
+               "came nearest).\n",
                MAX_N, MAX_F);
     fprintf(c->md,
-            "| rule | f = 1 | f = 2 | f = 3 | f = 4 | nearest to lambda, any N <= %d | cost by the paper | measured | "
+            "| rule | f = 1 | f = 2 | f = 3 | f = 4 | nearest to lambda, any N <= %d | cost by the "
+            "paper | measured | "
             "order-optimal |\n|---|---|---|---|---|---|---|---|---|\n",
             MAX_N);
-    printf("%-7s %-15s %-15s %-15s %-15s %-8s %-12s %-16s %s\n", "", "f = 1", "f = 2", "f = 3", "f = 4", "nearest",
-           "the paper", "measured", "order-optimal");
+    printf("%-7s %-15s %-15s %-15s %-15s %-8s %-12s %-16s %s\n", "", "f = 1", "f = 2", "f = 3",
+           "f = 4", "nearest", "the paper", "measured", "order-optimal");
     for (int k = 0; k < RULES; k++) {
-        const char *name = agg_rule_name(rules[k]), *best = agg_rule_is_order_optimal(rules[k]) ? "yes" : "no";
+        const char *name = agg_rule_name(rules[k]),
+                   *best = agg_rule_is_order_optimal(rules[k]) ? "yes" : "no";
         fprintf(c->md, "| %s |", name);
         printf("%-7s ", name);
         for (int f = 1; f <= MAX_F; f++) {
@@ -197,35 +238,41 @@ static void print_tables(paper_claims *c, const found r[RULES]) {
             printf("%-15s ", line);
         }
         snprintf(line, sizeof line, "d^%.2f N^%.2f", r[k].cost.in_dim.value, r[k].cost.in_n.value);
-        fprintf(c->md, " %.1f %% | %s | %s | %s |\n", 100 * r[k].tightest, paper_cost[k], line, best);
+        fprintf(c->md, " %.1f %% | %s | %s | %s |\n", 100 * r[k].tightest, paper_cost[k], line,
+                best);
         printf("%5.1f %%  %-12s %-16s %s\n", 100 * r[k].tightest, paper_cost[k], line, best);
     }
-    paper_note(
-        c,
-        "Cost: least thread CPU time of several calls, f = N/5, rows of independent normal numbers; exponents by "
-        "least squares over N = %d .. %d at d = %d and d = %d .. %d at N = %d. A bound is not a law for small sizes: "
-        "parts that grow more slowly pull the exponents down, caches push them up.",
-        (int)size_n[0], BIG_N, FIX_DIM, (int)size_dim[0], BIG_DIM, FIX_N);
+    paper_note(c,
+               "Cost: least thread CPU time of several calls, f = N/5, rows of independent normal "
+               "numbers; exponents by "
+               "least squares over N = %d .. %d at d = %d and d = %d .. %d at N = %d. A bound is "
+               "not a law for small sizes: "
+               "parts that grow more slowly pull the exponents down, caches push them up.",
+               (int)size_n[0], BIG_N, FIX_DIM, (int)size_dim[0], BIG_DIM, FIX_N);
 }
 
 /* why an exponent may differ from the paper's: choices of the implementation, not of the rule */
 static const char *const remark[RULES] = {
-    "", SORTED, SORTED, SORTED, "", "; works on all pair distances, d N^2, so that it can prove its gap"};
+    "",     SORTED, SORTED,
+    SORTED, "",     "; works on all pair distances, d N^2, so that it can prove its gap"};
 
-static int print_claims(paper_claims *c, const found r[RULES]) { /* 1 if lambda is a bound everywhere */
+/* 1 if lambda is a bound everywhere */
+static int print_claims(paper_claims *c, const found r[RULES]) {
     int sound = 1;
     for (int k = 0; k < RULES; k++) {
-        char         claim[160];
+        char claim[160];
         const double n = r[k].cost.in_n.value, d = r[k].cost.in_dim.value;
-        const int    square = rules[k] == AGG_KRUM;
+        const int square = rules[k] == AGG_KRUM;
         snprintf(claim, sizeof claim, "%s: no instance exceeds lambda", agg_rule_name(rules[k]));
-        paper_claim(c, r[k].tightest <= 1.00001, claim, "nearest: %.2f %% of lambda", 100 * r[k].tightest);
+        paper_claim(c, r[k].tightest <= 1.00001, claim, "nearest: %.2f %% of lambda",
+                    100 * r[k].tightest);
         sound &= r[k].tightest <= 1.00001;
         snprintf(claim, sizeof claim, "%s: costs %s", agg_rule_name(rules[k]), paper_cost[k]);
         if (rules[k] == AGG_MDA)
-            paper_claim(c, n < 3 && d < 1.3, "MDA: NP-hard, yet usable (the worst case was not looked for)",
-                        "d^%.2f N^%.2f on these rows; %.1f ms at N = %d, f = %d", d, n, 1e3 * r[k].cost.n[SIZES - 1],
-                        BIG_N, BIG_N / 5);
+            paper_claim(c, n < 3 && d < 1.3,
+                        "MDA: NP-hard, yet usable (the worst case was not looked for)",
+                        "d^%.2f N^%.2f on these rows; %.1f ms at N = %d, f = %d", d, n,
+                        1e3 * r[k].cost.n[SIZES - 1], BIG_N, BIG_N / 5);
         else
             paper_claim(c, fabs(d - 1) < 0.25 && fabs(n - (square ? 2 : 1)) < 0.25, claim,
                         "d^%.2f N^%.2f; %.2f ms at N = %d, "
@@ -236,40 +283,54 @@ static int print_claims(paper_claims *c, const found r[RULES]) { /* 1 if lambda 
 }
 
 static int draw(const char *path, const found r[RULES]) {
-    plot       p;
-    double     xn[SIZES], xd[SIZES], f[MAX_F], zero[MAX_F] = {0}, ratio[RULES][MAX_F], lambda[RULES][MAX_F],
-                                           ms[2][RULES][SIZES];
+    plot p;
+    double xn[SIZES], xd[SIZES], f[MAX_F], zero[MAX_F] = {0}, ratio[RULES][MAX_F],
+                                           lambda[RULES][MAX_F], ms[2][RULES][SIZES];
     plot_curve curve[RULES];
-    if (plot_open(&p, path, 900, 760, "Table 1: lambda, the worst case found, and the cost") != 0) return -1;
+    if (plot_open(&p, path, 900, 760, "Table 1: lambda, the worst case found, and the cost") != 0)
+        return -1;
     plot_text(&p, 20, 54, PLOT_LEFT, "note",
               "||F - mean_G|| / diam_G for N = 10 against f: the bound lambda (dashed), and "
               "the most an optimising adversary reaches (solid)");
     for (int i = 0; i < SIZES; i++) xn[i] = (double)size_n[i], xd[i] = (double)size_dim[i];
     for (int i = 0; i < MAX_F; i++) f[i] = i + 1;
     for (int k = 0; k < RULES; k++) {
-        char   title[64];
+        char title[64];
         double near = 0;
         for (int i = 0; i < MAX_F; i++) {
             const worst *w = &r[k].at[MAX_N][i + 1];
-            ratio[k][i] = w->ratio, lambda[k][i] = w->lambda, near = fmax(near, w->ratio / w->lambda);
+            ratio[k][i] = w->ratio, lambda[k][i] = w->lambda,
+            near = fmax(near, w->ratio / w->lambda);
         }
-        for (int i = 0; i < SIZES; i++) ms[0][k][i] = 1e3 * r[k].cost.n[i], ms[1][k][i] = 1e3 * r[k].cost.dim[i];
-        snprintf(title, sizeof title, "%s: up to %.0f %% of lambda", agg_rule_name(rules[k]), 100 * near);
-        const plot_curve two[2] = {{"found", MAX_F, f, ratio[k], zero, ratio[k], k, 0},
-                                   {"lambda", MAX_F, f, lambda[k], NULL, NULL, 7, 1}}; /* on top: both are seen */
-        const plot_chart chart = {title, "f", k % 3 ? NULL : "ratio", {1, 4, 0}, {0, k < 3 ? 1.5 : 3, 0}, two, 2};
-        plot_curves(&p, plot_cell(plot_make_box(14, 66, 872, 410), 2, 3, (size_t)k / 3, (size_t)k % 3), &chart);
+        for (int i = 0; i < SIZES; i++)
+            ms[0][k][i] = 1e3 * r[k].cost.n[i], ms[1][k][i] = 1e3 * r[k].cost.dim[i];
+        snprintf(title, sizeof title, "%s: up to %.0f %% of lambda", agg_rule_name(rules[k]),
+                 100 * near);
+        const plot_curve two[2] = {
+            {"found", MAX_F, f, ratio[k], zero, ratio[k], k, 0},
+            {"lambda", MAX_F, f, lambda[k], NULL, NULL, 7, 1}}; /* on top: both are seen */
+        const plot_chart chart = {
+            title, "f", k % 3 ? NULL : "ratio", {1, 4, 0}, {0, k < 3 ? 1.5 : 3, 0}, two, 2};
+        plot_curves(&p,
+                    plot_cell(plot_make_box(14, 66, 872, 410), 2, 3, (size_t)k / 3, (size_t)k % 3),
+                    &chart);
     }
     for (int side = 0; side < 2; side++) {
         char title[64];
         for (int k = 0; k < RULES; k++) {
-            const plot_curve one = {agg_rule_name(rules[k]), SIZES, side ? xd : xn, ms[side][k], NULL, NULL, k, 0};
+            const plot_curve one = {
+                agg_rule_name(rules[k]), SIZES, side ? xd : xn, ms[side][k], NULL, NULL, k, 0};
             curve[k] = one;
         }
         snprintf(title, sizeof title, side ? "cost against d, N = %d" : "cost against N, d = %d",
                  side ? FIX_N : FIX_DIM);
-        const plot_chart chart = {title, side ? "d" : "N", side ? NULL : "ms", {side ? xd[0] : xn[0],
-                                  side ? xd[SIZES - 1] : xn[SIZES - 1], 1}, {0.01, 20, 1}, curve, RULES};
+        const plot_chart chart = {title,
+                                  side ? "d" : "N",
+                                  side ? NULL : "ms",
+                                  {side ? xd[0] : xn[0], side ? xd[SIZES - 1] : xn[SIZES - 1], 1},
+                                  {0.01, 20, 1},
+                                  curve,
+                                  RULES};
         plot_curves(&p, plot_cell(plot_make_box(14, 500, 872, 250), 1, 2, 0, (size_t)side), &chart);
     }
     plot_legend(&p, 66, 494, curve, RULES);
@@ -279,8 +340,9 @@ static int draw(const char *path, const found r[RULES]) {
 int main(int argc, char **argv) {
     static found r[RULES];
     paper_claims c;
-    const int    quick = paper_quick(argc, argv, "usage: table1 [--quick]\nMeasures the paper's table 1: writes "
-                                                 "build/table1.md and build/table1.svg.\n");
+    const int quick = paper_quick(argc, argv,
+                                  "usage: table1 [--quick]\nMeasures the paper's table 1: writes "
+                                  "build/table1.md and build/table1.svg.\n");
     const double from = paper_wall();
     measure(r, quick);
     if (paper_claims_open(&c, "build/table1.md", "Table 1: resilience and cost of the rules") != 0)
@@ -288,6 +350,7 @@ int main(int argc, char **argv) {
     print_tables(&c, r);
     const int sound = print_claims(&c, r);
     paper_note(&c, "%s, %.0f s.", quick ? "Quick version" : "Full version", paper_wall() - from);
-    if (paper_claims_close(&c) != 0 || draw("build/table1.svg", r) != 0) return fprintf(stderr, "cannot write\n"), 1;
+    if (paper_claims_close(&c) != 0 || draw("build/table1.svg", r) != 0)
+        return fprintf(stderr, "cannot write\n"), 1;
     return sound ? 0 : 1;
 }

@@ -1,33 +1,49 @@
-/* tasks.h - what figure1 and attacks train: CartPole and InvertedPendulum, the eight algorithms of the paper and its three
-   attacks. The recipes stand in one table below: one per task, the same for every algorithm and attack. */
+/* tasks.h - what figure1 and attacks train: CartPole and InvertedPendulum, the eight algorithms of
+   the paper and its three attacks. The recipes stand in one table below: one per task, the same for
+   every algorithm and attack. */
 #ifndef TASKS_H
 #define TASKS_H
 #include "trials.h"
 #include "../envs/cartpole.h"
 #include "../envs/inverted_pendulum.h"
 
-enum { TASKS = 2, LEARNERS = 8, ROBUST = 6, SM = 6, PG_SM = 7 }; /* six resilient rules, the mean, vanilla PG */
+enum {
+    TASKS = 2,
+    LEARNERS = 8,
+    ROBUST = 6,
+    SM = 6,
+    PG_SM = 7
+}; /* six resilient rules, the mean, vanilla PG */
+
+/* clang-format off */
 static const learner learners[LEARNERS] = {
     {"MDA", AGG_MDA, 0, 0},   {"CWTM", AGG_CWTM, 0, 0}, {"CWMed", AGG_CWMED, 0, 0}, {"MeaMed", AGG_MEAMED, 0, 0},
     {"Krum", AGG_KRUM, 0, 0}, {"GM", AGG_GM, 0, 0},     {"SM", AGG_MEAN, 0, 0},     {"PG-SM", AGG_MEAN, 1, 1}};
 
-PLOT_FN const learner *learner_of(int i, int authors) { /* their Krum averages the N-f best */
+/* clang-format on */
+
+/* their Krum averages the N-f best */
+PLOT_FN const learner *learner_of(int i, int authors) {
     static const learner krum = {"Krum", AGG_MULTI_KRUM, 0, 0};
     return authors && learners[i].rule == AGG_KRUM ? &krum : &learners[i];
 }
 
 /* What was chosen, and why:
-   - ridge baseline and the causal form of B u: the same expectation with far less noise. Not in the paper.
-   - discount: the lower, the less noise; too low, and the far side of a trajectory no longer counts.
+   - ridge baseline and the causal form of B u: the same expectation with far less noise. Not in the
+   paper.
+   - discount: the lower, the less noise; too low, and the far side of a trajectory no longer
+   counts.
    - gamma falls: a normalised step does not get shorter near the top by itself.
-   - InvertedPendulum: eta and gamma lower, as Krum follows the random actors unless the honest vectors are close to
-     each other. log-std stays at -0.5 or above: with less noise in the actions nothing is found. Steps beyond 300
-     would weigh below 0.985^300 = 1 %. */
+   - InvertedPendulum: eta and gamma lower, as Krum follows the random actors unless the honest
+   vectors are close to
+     each other. log-std stays at -0.5 or above: with less noise in the actions nothing is found.
+     Steps beyond 300 would weigh below 0.985^300 = 1 %. */
 typedef struct recipe_row {
     size_t hidden, horizon;
     double discount, eta, gamma, gamma_end;
     size_t gamma_rounds;
 } recipe_row;
+
 static const recipe_row cartpole_row = {32, 500, 0.995, 0.5, 0.08, 0.002, 150};
 static const recipe_row pendulum_row = {64, 300, 0.985, 0.2, 0.02, 0, 900};
 
@@ -46,15 +62,20 @@ PLOT_FN recipe recipe_of(const recipe_row *row, size_t obs, size_t outputs, cons
     r.gamma = rn_schedule_linear(row->gamma, row->gamma_end, row->gamma_rounds);
     return r;
 }
-PLOT_FN void recipe_text(char *text, size_t size) { /* what a stored result depends on */
+
+/* what a stored result depends on */
+PLOT_FN void recipe_text(char *text, size_t size) {
     const recipe_row *row[TASKS] = {&cartpole_row, &pendulum_row};
-    size_t            n = 0;
+    size_t n = 0;
     for (int t = 0; t < TASKS && n < size; t++)
-        n += (size_t)snprintf(text + n, size - n, "%s%d %d %g %g %g %g %d", t ? "; " : "", (int)row[t]->hidden,
-                              (int)row[t]->horizon, row[t]->discount, row[t]->eta, row[t]->gamma, row[t]->gamma_end,
+        n += (size_t)snprintf(text + n, size - n, "%s%d %d %g %g %g %g %d", t ? "; " : "",
+                              (int)row[t]->hidden, (int)row[t]->horizon, row[t]->discount,
+                              row[t]->eta, row[t]->gamma, row[t]->gamma_end,
                               (int)row[t]->gamma_rounds);
 }
+
 PLOT_FN recipe cartpole_recipe(const learner *l) { return recipe_of(&cartpole_row, 4, 2, l); }
+
 PLOT_FN recipe pendulum_recipe(const learner *l) {
     recipe r = recipe_of(&pendulum_row, 4, 1, l);
     r.net.gaussian = 1;
@@ -63,9 +84,10 @@ PLOT_FN recipe pendulum_recipe(const learner *l) {
     return r;
 }
 
-/* The settings of the authors' code: no recursion, Adam, whitened returns, a vanilla PG with more trajectories a step and
-   another step size. Left out: its faults in "random action", Krum's neighbours and MeaMed; only the heads of its Gaussian
-   policy have no biases, here no layer has. */
+/* The settings of the authors' code: no recursion, Adam, whitened returns, a vanilla PG with more
+   trajectories a step and another step size. Left out: its faults in "random action", Krum's
+   neighbours and MeaMed; only the heads of its Gaussian policy have no biases, here no layer has.
+   */
 PLOT_FN recipe authors_recipe(const learner *l, size_t outputs, double discount, double rate) {
     recipe r;
     memset(&r, 0, sizeof r);
@@ -82,6 +104,7 @@ PLOT_FN recipe authors_recipe(const learner *l, size_t outputs, double discount,
     r.gamma = rn_schedule_constant(rate);
     return r;
 }
+
 PLOT_FN recipe cartpole_authors(const learner *l) {
     recipe r = authors_recipe(l, 2, 0.999, l->no_memory ? 1e-3 : 5e-3);
     r.net.hidden[0] = r.net.hidden[1] = 16;
@@ -89,6 +112,7 @@ PLOT_FN recipe cartpole_authors(const learner *l) {
     if (l->no_memory) r.method.batch = 16;
     return r;
 }
+
 PLOT_FN recipe pendulum_authors(const learner *l) {
     recipe r = authors_recipe(l, 1, 0.995, l->no_memory ? 8e-5 : 5e-4);
     r.net.hidden[0] = r.net.hidden[1] = 64;
@@ -99,13 +123,19 @@ PLOT_FN recipe pendulum_authors(const learner *l) {
 }
 
 PLOT_FN rn_env cartpole_make(void *state) { return cartpole_env((cartpole *)state); }
-PLOT_FN rn_env pendulum_make(void *state) { return inverted_pendulum_env((inverted_pendulum *)state); }
 
+PLOT_FN rn_env pendulum_make(void *state) {
+    return inverted_pendulum_env((inverted_pendulum *)state);
+}
+
+/* clang-format off */
 static const task tasks[2][TASKS] = { /* our recipes, the authors' */
     {{"CartPole", sizeof(cartpole), cartpole_make, cartpole_recipe, 500, 500},
      {"InvertedPendulum", sizeof(inverted_pendulum), pendulum_make, pendulum_recipe, 1000, 1000}},
     {{"CartPole", sizeof(cartpole), cartpole_make, cartpole_authors, 500, 500},
      {"InvertedPendulum", sizeof(inverted_pendulum), pendulum_make, pendulum_authors, 1000, 1000}}};
+
+/* clang-format on */
 
 PLOT_FN attack attack_of_kind(rn_attack_kind kind, const char *name) {
     attack a;
@@ -113,6 +143,7 @@ PLOT_FN attack attack_of_kind(rn_attack_kind kind, const char *name) {
     a.name = name, a.desc.kind = kind;
     return a;
 }
+
 PLOT_FN attack attack_of_vector(agg_attack_kind kind) {
     attack a = attack_of_kind(RN_ATTACK_VECTOR, agg_attack_name(kind));
     a.desc.vector.kind = kind;

@@ -1,61 +1,66 @@
-/* trials.h - training runs for the figures of the paper: tasks with their recipes, the algorithms that are compared, and
-   a grid of runs on all cores that goes on where it was interrupted.
+/* trials.h - training runs for the figures of the paper: tasks with their recipes, the algorithms
+   that are compared, and a grid of runs on all cores that goes on where it was interrupted.
 
        trial t = trial_make(&cartpole_task, &learners[0], &attacks[2], 1);   // task, algorithm, attack, seed
        trials_run(&t, 1, "build/figure.part", "settings that must be the same");
        for (size_t i = 0; i < t.points; i++) printf("%g %g\n", t.x[i], t.score[i]);
        trials_free(&t, 1);
 
-   A trial's score is the mean return of ten trajectories with the most likely actions, every twenty trajectories. Define
-   _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
+   A trial's score is the mean return of ten trajectories with the most likely actions, every twenty
+   trajectories. Define _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
 #ifndef TRIALS_H
 #define TRIALS_H
 #include "../../resnharpg.h"
 #include "paper.h"
 #include "../pool.h"
 
-enum { TRIAL_TRAJECTORIES = 10, TRIAL_EVERY = 20 }; /* of an evaluation; trajectories per agent from one evaluation to the next */
+enum {
+    TRIAL_TRAJECTORIES = 10,
+    TRIAL_EVERY = 20
+}; /* of an evaluation; trajectories per agent from one evaluation to the next */
 
 typedef struct learner { /* a line in a figure */
     const char *name;
-    agg_rule    rule;
-    int         no_hessian; /* 1: v = 0, and its trajectory serves for a second gradient instead */
-    int         no_memory;  /* 1: eta = 1 */
+    agg_rule rule;
+    int no_hessian; /* 1: v = 0, and its trajectory serves for a second gradient instead */
+    int no_memory;  /* 1: eta = 1 */
 } learner;
 
-typedef struct recipe { /* everything else that is to be chosen: the same for all rules and attacks of a task */
-    rn_net_desc  net;
-    rn_method    method;
-    rn_schedule  gamma;
-    double       eta;
+typedef struct
+    recipe { /* everything else that is to be chosen: the same for all rules and attacks of a task */
+    rn_net_desc net;
+    rn_method method;
+    rn_schedule gamma;
+    double eta;
     rn_update_kind update;
 } recipe;
 
 typedef struct task {
     const char *name;
-    size_t      state_size;         /* bytes of one instance */
-    rn_env    (*env)(void *state);
-    recipe    (*choose)(const learner *l);
-    size_t      evaluation_steps;         /* a trajectory's length in the evaluation */
-    double      best;               /* the largest return there is, or that the figure shows */
+    size_t state_size; /* bytes of one instance */
+    rn_env (*env)(void *state);
+    recipe (*choose)(const learner *l);
+    size_t evaluation_steps; /* a trajectory's length in the evaluation */
+    double best;             /* the largest return there is, or that the figure shows */
 } task;
 
 typedef struct attack {
     const char *name;
-    rn_attack      desc;
+    rn_attack desc;
 } attack;
 
 typedef struct trial {
-    const task    *task;
+    const task *task;
     const learner *learner;
-    const attack  *attack;
-    recipe         recipe;
-    uint64_t       seed;
-    size_t         agents, f, adversaries; /* 10, 3, 3 */
-    size_t         trajectories;     /* per agent, 1800 */
-    size_t         points;           /* the rest is filled in by trials_run */
-    int            found;            /* 1: an earlier call had done it */
-    double        *x, *score, *steps; /* trajectories per agent so far, return, environment steps of all agents */
+    const attack *attack;
+    recipe recipe;
+    uint64_t seed;
+    size_t agents, f, adversaries; /* 10, 3, 3 */
+    size_t trajectories;           /* per agent, 1800 */
+    size_t points;                 /* the rest is filled in by trials_run */
+    int found;                     /* 1: an earlier call had done it */
+    double *x, *score,
+        *steps; /* trajectories per agent so far, return, environment steps of all agents */
 } trial;
 
 PLOT_FN trial trial_make(const task *k, const learner *l, const attack *a, uint64_t seed) {
@@ -67,21 +72,28 @@ PLOT_FN trial trial_make(const task *k, const learner *l, const attack *a, uint6
 }
 
 /* ---- one run */
-PLOT_FN size_t trial_batch(const trial *t) { return t->recipe.method.batch ? t->recipe.method.batch : 1; }
-PLOT_FN size_t trial_per_round(const trial *t) { /* trajectories an agent plays in a round */
+PLOT_FN size_t trial_batch(const trial *t) {
+    return t->recipe.method.batch ? t->recipe.method.batch : 1;
+}
+
+/* trajectories an agent plays in a round */
+PLOT_FN size_t trial_per_round(const trial *t) {
     return trial_batch(t) * (t->recipe.method.no_hessian ? 1 : 2);
 }
-PLOT_FN size_t trial_every(const trial *t) { /* rounds between evaluations */
+
+/* rounds between evaluations */
+PLOT_FN size_t trial_every(const trial *t) {
     const size_t n = TRIAL_EVERY / trial_per_round(t);
     return n ? n : 1;
 }
 
 PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
-    rn_env     *envs = (rn_env *)calloc(t->agents, sizeof *envs);
+    rn_env *envs = (rn_env *)calloc(t->agents, sizeof *envs);
     rn_trainer *trainer = NULL;
     if (!envs) exit(1);
     for (size_t i = 0; i < t->agents; i++) envs[i] = t->task->env(states + i * t->task->state_size);
-    rn_trainer_desc d = rn_make_trainer_desc(t->agents, t->f, envs, rn_make_net_policy(net, &t->recipe.net));
+    rn_trainer_desc d =
+        rn_make_trainer_desc(t->agents, t->f, envs, rn_make_net_policy(net, &t->recipe.net));
     d.method = t->recipe.method;
     d.server.agg.rule = t->learner->rule;
     d.server.gamma = t->recipe.gamma;
@@ -92,34 +104,39 @@ PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
     d.seed = t->seed;
     const rn_status s = rn_trainer_create(&trainer, &d);
     free(envs);
-    if (s != RN_OK) exit((fprintf(stderr, "%s, %s: %s\n", t->task->name, t->learner->name, rn_status_text(s)), 1));
+    if (s != RN_OK)
+        exit((fprintf(stderr, "%s, %s: %s\n", t->task->name, t->learner->name, rn_status_text(s)),
+              1));
     return trainer;
 }
 
-PLOT_FN double trial_evaluate(const trial *t, const rn_policy *p, const rn_env *env, const rn_real *theta, size_t point) {
+PLOT_FN double trial_evaluate(const trial *t, const rn_policy *p, const rn_env *env,
+                              const rn_real *theta, size_t point) {
     rn_evaluation_desc d = {TRIAL_TRAJECTORIES, t->task->evaluation_steps, 0, 0, 0};
-    rn_evaluation      e = {0, 0, 0, 0};
+    rn_evaluation e = {0, 0, 0, 0};
     const size_t size = rn_evaluate_scratch_size(env, p);
-    void        *scratch = malloc(size);
-    d.seed = 7919 * t->seed + point; /* other trajectories in every evaluation, the same for all learners */
+    void *scratch = malloc(size);
+    d.seed = 7919 * t->seed +
+             point; /* other trajectories in every evaluation, the same for all learners */
     if (!scratch || rn_evaluate(&d, env, p, theta, scratch, size, &e) != RN_OK) exit(1);
     free(scratch);
     return e.mean;
 }
 
 PLOT_FN void trial_run(trial *t) {
-    char        *states = (char *)calloc(t->agents + 1, t->task->state_size);
-    rn_net       net;
-    rn_policy    policy;
-    rn_env       evaluation;
-    rn_trainer  *trainer;
+    char *states = (char *)calloc(t->agents + 1, t->task->state_size);
+    rn_net net;
+    rn_policy policy;
+    rn_env evaluation;
+    rn_trainer *trainer;
     const size_t every = trial_every(t);
     if (!states) exit(1);
     trainer = trial_start(t, &net, states);
     policy = rn_make_net_policy(&net, &t->recipe.net);
     evaluation = t->task->env(states + t->agents * t->task->state_size);
     for (size_t p = 0; p < t->points; p++) {
-        for (size_t i = 0; p > 0 && i < every; i++) (void)rn_trainer_run_round(trainer); /* a refusal means: no step */
+        for (size_t i = 0; p > 0 && i < every; i++)
+            (void)rn_trainer_run_round(trainer); /* a refusal means: no step */
         t->score[p] = trial_evaluate(t, &policy, &evaluation, rn_trainer_theta(trainer), p);
         t->steps[p] = p ? (double)rn_trainer_progress(trainer)->env_steps : 0;
     }
@@ -129,20 +146,20 @@ PLOT_FN void trial_run(trial *t) {
 
 /* ---- many */
 typedef struct trials_job {
-    trial         *trials;
-    paper_store   *store;
+    trial *trials;
+    paper_store *store;
     paper_progress progress;
 } trials_job;
 
 PLOT_FN void trial_key(const trial *t, char key[160]) {
-    snprintf(key, 160, "%s/%s/%s/f %d of %d/seed %d", t->task->name, t->attack->name, t->learner->name, (int)t->f,
-             (int)t->agents, (int)t->seed);
+    snprintf(key, 160, "%s/%s/%s/f %d of %d/seed %d", t->task->name, t->attack->name,
+             t->learner->name, (int)t->f, (int)t->agents, (int)t->seed);
 }
 
 PLOT_FN void trials_job_run(void *arg, size_t i) {
     trials_job *job = (trials_job *)arg;
-    trial      *t = &job->trials[i];
-    char        key[160];
+    trial *t = &job->trials[i];
+    char key[160];
     trial_key(t, key);
     t->found = paper_store_find(job->store, key, t->score, 2 * t->points);
     if (!t->found) {
@@ -152,23 +169,26 @@ PLOT_FN void trials_job_run(void *arg, size_t i) {
     paper_progress_add(&job->progress, 1);
 }
 
-/* Runs all on all cores; a store at `path` keeps what is done if this is interrupted. Returns the seconds it took. */
+/* Runs all on all cores; a store at `path` keeps what is done if this is interrupted. Returns the
+   seconds it took. */
 PLOT_FN double trials_run(trial *trials, size_t count, const char *path, const char *settings) {
     const double from = paper_wall();
-    const long   cores = sysconf(_SC_NPROCESSORS_ONLN);
-    paper_store  store;
-    trials_job   job;
-    pool         workers;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    paper_store store;
+    trials_job job;
+    pool workers;
     for (size_t i = 0; i < count; i++) {
-        trial       *t = &trials[i];
+        trial *t = &trials[i];
         const size_t each = trial_every(t) * trial_per_round(t);
         t->points = t->trajectories / each + 1;
         t->x = (double *)calloc(3 * t->points, sizeof *t->x);
         if (!t->x) exit(1);
-        t->score = t->x + t->points, t->steps = t->score + t->points; /* score and steps are one row of the store */
+        t->score = t->x + t->points,
+        t->steps = t->score + t->points; /* score and steps are one row of the store */
         for (size_t p = 0; p < t->points; p++) t->x[p] = (double)(p * each);
     }
-    if (paper_store_open(&store, path, settings) != 0) exit((fprintf(stderr, "cannot write %s\n", path), 1));
+    if (paper_store_open(&store, path, settings) != 0)
+        exit((fprintf(stderr, "cannot write %s\n", path), 1));
     job.trials = trials, job.store = &store;
     paper_progress_start(&job.progress, (double)count);
     pool_start(&workers, cores > 1 ? (int)cores : 1);

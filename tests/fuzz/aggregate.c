@@ -1,6 +1,7 @@
-/* agg_aggregate() with any rows, sizes, rule and options. Promised: a status, and out untouched unless it is AGG_OK or
-   AGG_INEXACT; else out is finite and within lambda times the diameter of every set of n-f rows; the report adds up; the
-   bits depend on nothing but desc and rows. Bound: desc.budget search nodes and desc.iterations passes, see feed_desc(). */
+/* agg_aggregate() with any rows, sizes, rule and options. Promised: a status, and out untouched
+   unless it is AGG_OK or AGG_INEXACT; else out is finite and within lambda times the diameter of
+   every set of n-f rows; the report adds up; the bits depend on nothing but desc and rows. Bound:
+   desc.budget search nodes and desc.iterations passes, see feed_desc(). */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include <math.h>
@@ -31,12 +32,15 @@ static agg_desc feed_desc(feed *f, rng *random) {
     if (feed_flag(f)) d.rng = rng_for_library(random);
     return d;
 }
+
 static void run_backwards(void *self, size_t count, agg_job *job, void *arg) {
     (void)self;
     while (count-- > 0) job(arg, count);
 }
+
 /* scratch as long as asked for and not a byte more, at any address, full of anything */
-static agg_status call(const agg_desc *d, const table *t, agg_real *out, agg_report *report, size_t shift, int fill) {
+static agg_status call(const agg_desc *d, const table *t, agg_real *out, agg_report *report,
+                       size_t shift, int fill) {
     const size_t size = agg_scratch_size(d);
     unsigned char *block = (unsigned char *)need(malloc(size + shift));
     agg_status s;
@@ -47,23 +51,29 @@ static agg_status call(const agg_desc *d, const table *t, agg_real *out, agg_rep
     free(block);
     return s;
 }
-static double lambda_for(const agg_desc *d, agg_status s, size_t n, size_t f) { /* -1: nothing is promised */
+
+/* -1: nothing is promised */
+static double lambda_for(const agg_desc *d, agg_status s, size_t n, size_t f) {
     if (d->pre[0] || d->pre[1] || d->classic_krum) return -1;
     if (d->rule == AGG_GM && (s != AGG_OK || d->gap > 1e-6)) return -1;
     if (d->rule == AGG_MDA && s == AGG_INEXACT) return 3 * (double)f / (double)(n - f);
     return agg_lambda(d->rule, n, f, d->dim);
 }
+
 static void check_guarantee(const agg_desc *d, agg_status s, const table *t, const agg_real *out) {
     const agg_real *good[MOST_ROWS];
     size_t n = 0, f;
     double lambda;
-    for (size_t i = 0; i < d->n; i++) if (ref_row_ok(t->read[i], d->dim)) good[n++] = t->read[i];
+    for (size_t i = 0; i < d->n; i++)
+        if (ref_row_ok(t->read[i], d->dim)) good[n++] = t->read[i];
     f = d->f - (d->n - n);
     lambda = lambda_for(d, s, n, f);
     if (!(lambda >= 0) || isinf(lambda)) return;
-    PROMISE((double)ref_resilience(good, n, d->dim, f, out, 4 * (ref_num)EPS * (ref_num)sqrt((double)d->dim))
-            <= lambda * (1 + 1e-5));
+    PROMISE((double)ref_resilience(good, n, d->dim, f, out,
+                                   4 * (ref_num)EPS * (ref_num)sqrt((double)d->dim)) <=
+            lambda * (1 + 1e-5));
 }
+
 static void check_report(const agg_desc *d, const table *t, const agg_report *r) {
     double sum = 0;
     size_t used = 0;
@@ -78,6 +88,7 @@ static void check_report(const agg_desc *d, const table *t, const agg_report *r)
     PROMISE(r->gap >= 0 && r->diameter >= 0);
     PROMISE(!d->budget || r->nodes <= d->budget);
 }
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     feed f = feed_make(data, size);
     const uint64_t seed = feed_byte(&f);
@@ -86,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const int fill = feed_byte(&f);
     table t = feed_table(&f, d.n, d.dim ? d.dim : 1);
     agg_real *start = feed_flag(&f) && d.dim ? feed_row(&f, d.dim, NULL) : NULL;
-    agg_real *out = (agg_real *)need(malloc(d.dim * sizeof *out + 1)), *again = (agg_real *)need(malloc(d.dim * sizeof *out + 1));
+    agg_real *out = (agg_real *)need(malloc(d.dim * sizeof *out + 1)),
+             *again = (agg_real *)need(malloc(d.dim * sizeof *out + 1));
     agg_report report = report_new(d.n);
     agg_status s;
     d.start = start;

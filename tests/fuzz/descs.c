@@ -1,6 +1,7 @@
-/* Every other public function with any arguments: descs full of nonsense, sizes that overflow, numbers that are not
-   finite. Promised: a status or the documented answer; what _size() says is enough, and one byte less is refused; what is
-   made from such a desc runs, and theta stays finite. Bound: one block of at most 1 MB, `STEPS` steps of the tasks. */
+/* Every other public function with any arguments: descs full of nonsense, sizes that overflow,
+   numbers that are not finite. Promised: a status or the documented answer; what _size() says is
+   enough, and one byte less is refused; what is made from such a desc runs, and theta stays finite.
+   Bound: one block of at most 1 MB, `STEPS` steps of the tasks. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include <math.h>
@@ -11,26 +12,42 @@
 enum { MOST_AGENTS = 5, STEPS = 60, MOST_BYTES = 1 << 20 };
 
 /* ---- a task of any shape: its observations come from the rng and stay small */
-typedef struct blob { rn_env *shape; uint32_t steps; } blob;
+typedef struct blob {
+    rn_env *shape;
+    uint32_t steps;
+} blob;
+
 static void blob_look(const blob *b, const agg_rng *r, rn_real *obs) {
     for (size_t k = 0; k < b->shape->obs_dim; k++) obs[k] = (rn_real)rn_draw_below(r, 3);
 }
-static void blob_reset(void *self, const agg_rng *r, rn_real *obs) { blob_look((blob *)self, r, obs); }
-static rn_step_result blob_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs, double *reward) {
+
+static void blob_reset(void *self, const agg_rng *r, rn_real *obs) {
+    blob_look((blob *)self, r, obs);
+}
+
+static rn_step_result blob_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
     blob *b = (blob *)self;
     *reward = (double)act[b->shape->act_dim - 1];
     blob_look(b, r, obs);
     return b->steps++ % 7 == 6 ? RN_TERMINATED : RN_RUNNING;
 }
-static void blob_save(const void *self, void *bytes) { memcpy(bytes, &((const blob *)self)->steps, 4); }
-static int  blob_load(void *self, const void *bytes) { memcpy(&((blob *)self)->steps, bytes, 4); return 1; }
+
+static void blob_save(const void *self, void *bytes) {
+    memcpy(bytes, &((const blob *)self)->steps, 4);
+}
+
+static int blob_load(void *self, const void *bytes) {
+    memcpy(&((blob *)self)->steps, bytes, 4);
+    return 1;
+}
 
 typedef struct world {
-    rn_net    net;
-    rn_table  table;
-    rn_env    envs[MOST_AGENTS];
-    blob      blobs[MOST_AGENTS];
-    rn_attack    attacks[MOST_AGENTS];
+    rn_net net;
+    rn_table table;
+    rn_env envs[MOST_AGENTS];
+    blob blobs[MOST_AGENTS];
+    rn_attack attacks[MOST_AGENTS];
     rn_policy policy;
 } world;
 
@@ -58,6 +75,7 @@ static rn_policy feed_policy(feed *f, world *w) {
     }
     return rn_make_net_policy(&w->net, &d);
 }
+
 static rn_env feed_env(feed *f, world *w, size_t i) {
     rn_env e;
     memset(&e, 0, sizeof e);
@@ -86,6 +104,7 @@ static rn_env feed_env(feed *f, world *w, size_t i) {
     }
     return e;
 }
+
 static rn_method feed_method(feed *f) {
     rn_method m;
     memset(&m, 0, sizeof m);
@@ -103,7 +122,9 @@ static rn_method feed_method(feed *f) {
     m.ridge = feed_double(f);
     return m;
 }
+
 static double from_self(void *self, size_t t) { return *(double *)self / (double)t; }
+
 static rn_schedule feed_schedule(feed *f, double *self) {
     rn_schedule s;
     memset(&s, 0, sizeof s);
@@ -118,6 +139,7 @@ static rn_schedule feed_schedule(feed *f, double *self) {
     *self = feed_double(f);
     return s;
 }
+
 static agg_desc feed_agg(feed *f, rng *random) {
     agg_desc d = agg_make_desc((agg_rule)feed_enum(f, AGG_RULE_COUNT), 0, 0, 0);
     d.n = feed_size(f);
@@ -137,6 +159,7 @@ static agg_desc feed_agg(feed *f, rng *random) {
     if (feed_flag(f)) d.rng = rng_for_library(random);
     return d;
 }
+
 static rn_attack feed_attack(feed *f) {
     rn_attack l;
     memset(&l, 0, sizeof l);
@@ -157,10 +180,12 @@ static void try_numbers(feed *f) {
     rn_constants c;
     const size_t n = feed_size(f), adversaries = feed_size(f), dim = feed_size(f);
     const agg_rule rule = (agg_rule)feed_enum(f, AGG_RULE_COUNT);
-    const double T = feed_double(f), eps = feed_double(f), lambda = agg_lambda(rule, n, adversaries, dim);
+    const double T = feed_double(f), eps = feed_double(f),
+                 lambda = agg_lambda(rule, n, adversaries, dim);
     memset(&p, 0, sizeof p);
     p.G1 = feed_double(f), p.G2 = feed_double(f), p.R = feed_double(f), p.muF = feed_double(f);
-    p.discount = feed_double(f), p.lambda = feed_double(f), p.eps_bias = feed_double(f), p.gap = feed_double(f);
+    p.discount = feed_double(f), p.lambda = feed_double(f), p.eps_bias = feed_double(f),
+    p.gap = feed_double(f);
     p.sigma2 = feed_double(f), p.sigmaH2 = feed_double(f);
     p.n = n, p.f = adversaries;
     (void)rn_schedule_value(&s, feed_size(f));
@@ -172,14 +197,17 @@ static void try_numbers(feed *f) {
     PROMISE(agg_sample_complexity(rule, eps, n, adversaries, dim) >= 0 || lambda < 0);
     PROMISE(agg_max_f(rule, n) <= n / 2);
     PROMISE(rn_theory_horizon(T, eps) <= 1000000000);
-    PROMISE(agg_rule_name(rule) && agg_rule_cost(rule) && rn_status_text((rn_status)rule) && agg_status_text((agg_status)rule));
+    PROMISE(agg_rule_name(rule) && agg_rule_cost(rule) && rn_status_text((rn_status)rule) &&
+            agg_status_text((agg_status)rule));
     PROMISE(agg_attack_name((agg_attack_kind)rule) && agg_rule_is_order_optimal(rule) >= 0);
 }
+
 /* ---- what takes rows */
 static void try_rows(feed *f) {
     const size_t n = feed_below(f, 9), dim = feed_below(f, 9), adversaries = feed_below(f, 5);
     table t = feed_table(f, n, dim + 1);
-    agg_real *own = feed_row(f, dim + 1, NULL), *out = (agg_real *)need(calloc(dim + 1, sizeof *out));
+    agg_real *own = feed_row(f, dim + 1, NULL),
+             *out = (agg_real *)need(calloc(dim + 1, sizeof *out));
     rng random = rng_make(feed_byte(f));
     rn_attack l = feed_attack(f);
     double ratio = -1;
@@ -188,17 +216,21 @@ static void try_rows(feed *f) {
     if (feed_flag(f)) l.vector.rng = rng_for_library(&random);
     s = agg_attack(&l.vector, t.read, n, dim, own, out);
     PROMISE((unsigned)s < AGG_STATUS_COUNT);
-    s = agg_resilience(t.read, n, dim, adversaries, n && t.read[0] ? t.read[0] : out, &ratio, &worst);
+    s = agg_resilience(t.read, n, dim, adversaries, n && t.read[0] ? t.read[0] : out, &ratio,
+                       &worst);
     PROMISE(s == AGG_OK ? ratio >= 0 && worst < (uint64_t)1 << n : ratio <= -1 && !worst);
     free(own);
     free(out);
     table_free(&t);
 }
+
 /* ---- what takes descs */
-static void *block_for(size_t size, size_t shift, unsigned char **raw) { /* exactly that long, at any address */
+/* exactly that long, at any address */
+static void *block_for(size_t size, size_t shift, unsigned char **raw) {
     *raw = (unsigned char *)need(malloc(size + shift));
     return *raw + shift;
 }
+
 static void try_agent(feed *f, world *w, const rn_env *e, const rn_method *m, size_t shift) {
     rn_agent_desc d;
     rn_agent *a = NULL;
@@ -229,6 +261,7 @@ static void try_agent(feed *f, world *w, const rn_env *e, const rn_method *m, si
     free(theta);
     free(raw);
 }
+
 static void try_evaluate(feed *f, const world *w, const rn_env *e) {
     const size_t size = rn_evaluate_scratch_size(e, &w->policy);
     rn_real *theta;
@@ -244,7 +277,8 @@ static void try_evaluate(feed *f, const world *w, const rn_env *e) {
     d.stream = (uint32_t)feed_size(f);
     if (!size || size > MOST_BYTES || w->policy.dim > MOST_BYTES / sizeof *theta) {
         rn_real zero = 0; /* never read: the sizes are refused */
-        if (!size) PROMISE(rn_evaluate(&d, e, &w->policy, &zero, small, sizeof small, &out) > RN_MORE);
+        if (!size)
+            PROMISE(rn_evaluate(&d, e, &w->policy, &zero, small, sizeof small, &out) > RN_MORE);
         return;
     }
     theta = (rn_real *)need(calloc(w->policy.dim, sizeof *theta));
@@ -255,6 +289,7 @@ static void try_evaluate(feed *f, const world *w, const rn_env *e) {
     free(theta);
     free(raw);
 }
+
 static void train(feed *f, rn_trainer *t, const world *w) {
     size_t left = STEPS, used;
     for (int i = 0; i < 8 && left; i++) {
@@ -274,6 +309,7 @@ static void train(feed *f, rn_trainer *t, const world *w) {
         }
     }
 }
+
 static void try_trainer(feed *f, world *w, const rn_method *m, rng *random) {
     double self[2];
     rn_trainer_desc d;
@@ -310,6 +346,7 @@ static void try_trainer(feed *f, world *w, const rn_method *m, rng *random) {
     if (s == RN_OK) train(f, t, w);
     free(raw);
 }
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static world w;
     feed f = feed_make(data, size);
@@ -317,13 +354,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     rn_method m;
     const int what = feed_byte(&f) % 8;
     memset(&w, 0, sizeof w);
-    if (what == 0) { try_numbers(&f); return 0; }
-    if (what == 1) { try_rows(&f); return 0; }
+    if (what == 0) {
+        try_numbers(&f);
+        return 0;
+    }
+    if (what == 1) {
+        try_rows(&f);
+        return 0;
+    }
     w.policy = feed_policy(&f, &w);
     w.envs[0] = feed_env(&f, &w, 0);
     m = feed_method(&f);
-    if (what == 2) try_agent(&f, &w, &w.envs[0], &m, feed_byte(&f) % 65);
-    else if (what == 3) try_evaluate(&f, &w, &w.envs[0]);
-    else try_trainer(&f, &w, &m, &random);
+    if (what == 2)
+        try_agent(&f, &w, &w.envs[0], &m, feed_byte(&f) % 65);
+    else if (what == 3)
+        try_evaluate(&f, &w, &w.envs[0]);
+    else
+        try_trainer(&f, &w, &m, &random);
     return 0;
 }

@@ -1,6 +1,7 @@
-/* rn_trainer_load() of any bytes, with a right CRC, so that they get past it. Promised: refused, and nothing changed; or
-   taken, and then it is exactly what was in the bytes, it can be saved, theta is finite, and training goes on: within
-   rounds that have no more steps than the desc allows. */
+/* rn_trainer_load() of any bytes, with a right CRC, so that they get past it. Promised: refused,
+   and nothing changed; or taken, and then it is exactly what was in the bytes, it can be saved,
+   theta is finite, and training goes on: within rounds that have no more steps than the desc
+   allows. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include <math.h>
@@ -9,13 +10,16 @@
 #include "saved.h"
 #include "fuzz/fuzz.h"
 
-static int is_refusal(rn_status s) { return s == RN_ERR_FORMAT || s == RN_ERR_MISMATCH || s == RN_ERR_CORRUPT; }
+static int is_refusal(rn_status s) {
+    return s == RN_ERR_FORMAT || s == RN_ERR_MISMATCH || s == RN_ERR_CORRUPT;
+}
 
 /* bytes of the input's own, or those of an honest state with some words changed */
 static bytes forge(feed *f, const rn_trainer *t) {
     bytes b = saved(t);
     if (feed_byte(f) < 16) {
-        const size_t head = f->left % 33, size = head + f->left + 8; /* the head of an honest state, to get inside */
+        const size_t head = f->left % 33,
+                     size = head + f->left + 8; /* the head of an honest state, to get inside */
         unsigned char *own = (unsigned char *)need(malloc(size));
         memcpy(own, b.at, head);
         for (size_t i = head; i + 8 < size; i++) own[i] = feed_byte(f);
@@ -32,6 +36,7 @@ static bytes forge(feed *f, const rn_trainer *t) {
     reseal(b);
     return b;
 }
+
 static void go_on(setup *s, rn_trainer *t) {
     double score = 0;
     for (int i = 0; i < 3; i++) {
@@ -43,13 +48,15 @@ static void go_on(setup *s, rn_trainer *t) {
         PROMISE(rn_trainer_load(t, b.at, b.size) == RN_OK);
         free(b.at);
     }
-    for (size_t i = 0; i < TEAM; i++) PROMISE(rn_trainer_agent_status(t, i) != RN_ERR_ORDER); /* nobody is stuck */
+    for (size_t i = 0; i < TEAM; i++)
+        PROMISE(rn_trainer_agent_status(t, i) != RN_ERR_ORDER); /* nobody is stuck */
     {
         walk w;
         const rn_env evaluation = walk_env(&w, &s->m, 0);
         PROMISE(rn_trainer_evaluate(t, &evaluation, 1, &score) == RN_OK && isfinite(score));
     }
 }
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static setup s;
     feed f = feed_make(data, size);
@@ -59,7 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t rounds_done, steps;
     setup_make(&s, (int)feed_below(&f, KINDS));
     PROMISE(rn_trainer_create(&t, &s.d) == RN_OK);
-    for (rounds_done = feed_below(&f, 3); rounds_done > 0; rounds_done--) PROMISE(rn_trainer_run_round(t) == RN_OK);
+    for (rounds_done = feed_below(&f, 3); rounds_done > 0; rounds_done--)
+        PROMISE(rn_trainer_run_round(t) == RN_OK);
     if (feed_flag(&f)) (void)rn_trainer_tick(t, feed_below(&f, 40), NULL);
     steps = feed_below(&f, 8);
     b = forge(&f, t);

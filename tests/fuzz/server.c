@@ -1,6 +1,7 @@
-/* A server fed by any rows, round after round. Promised: theta is finite, whatever came; a round that fails leaves theta
-   and t as they were; a normalised step is no longer than gamma; theta stays within the radius; the state can be saved and
-   loaded at any time. Bound: as agg_aggregate(), and 64 multiplications for a schedule. */
+/* A server fed by any rows, round after round. Promised: theta is finite, whatever came; a round
+   that fails leaves theta and t as they were; a normalised step is no longer than gamma; theta
+   stays within the radius; the state can be saved and loaded at any time. Bound: as
+   agg_aggregate(), and 64 multiplications for a schedule. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include <math.h>
@@ -20,6 +21,7 @@ static rn_schedule feed_schedule(feed *f) {
     s.rounds = feed_size(f);
     return s;
 }
+
 static rn_server_desc feed_desc(feed *f) {
     rn_server_desc d;
     memset(&d, 0, sizeof d);
@@ -40,7 +42,9 @@ static rn_server_desc feed_desc(feed *f) {
     }
     return d;
 }
-static double norm_of(const rn_real *x, const rn_real *y, size_t dim) { /* of x - y, y may be NULL */
+
+/* of x - y, y may be NULL */
+static double norm_of(const rn_real *x, const rn_real *y, size_t dim) {
     long double sum = 0;
     for (size_t k = 0; k < dim; k++) {
         const long double v = (long double)x[k] - (y ? (long double)y[k] : 0);
@@ -48,31 +52,42 @@ static double norm_of(const rn_real *x, const rn_real *y, size_t dim) { /* of x 
     }
     return (double)sqrtl(sum);
 }
-static void check_saving(rn_server *s, rn_server *other, size_t dim) { /* what is saved can be loaded, and is the same */
+
+/* what is saved can be loaded, and is the same */
+static void check_saving(rn_server *s, rn_server *other, size_t dim) {
     const size_t size = rn_server_save_size(s);
-    unsigned char *a = (unsigned char *)need(malloc(size)), *b = (unsigned char *)need(malloc(size));
+    unsigned char *a = (unsigned char *)need(malloc(size)),
+                  *b = (unsigned char *)need(malloc(size));
     PROMISE(rn_server_save(s, a, size) == RN_OK);
     PROMISE(rn_server_load(other, a, size) == RN_OK);
-    PROMISE(rn_server_save_size(other) == size && rn_server_save(other, b, size) == RN_OK && !memcmp(a, b, size));
+    PROMISE(rn_server_save_size(other) == size && rn_server_save(other, b, size) == RN_OK &&
+            !memcmp(a, b, size));
     PROMISE(same_bits(rn_server_theta(s), rn_server_theta(other), dim));
     free(a);
     free(b);
 }
-static void check_step(const rn_server_desc *d, const rn_server *s, rn_status st, const rn_progress *p,
-                       const rn_real *before, size_t round) {
+
+static void check_step(const rn_server_desc *d, const rn_server *s, rn_status st,
+                       const rn_progress *p, const rn_real *before, size_t round) {
     const rn_real *theta = rn_server_theta(s);
     double size = 0;
     for (size_t k = 0; k < d->dim; k++) size = fmax(size, fabs((double)before[k]));
     PROMISE(st == RN_OK || st == RN_ERR_AGGREGATE || st == RN_ERR_THETA);
     PROMISE(all_finite(theta, d->dim) && all_finite(rn_server_direction(s), d->dim));
     PROMISE(rn_server_current_round(s) == round + (st == RN_OK));
-    if (st != RN_OK) { PROMISE(same_bits(theta, before, d->dim)); return; }
-    if (d->radius > 0) PROMISE(norm_of(theta, NULL, d->dim) <= d->radius * (1 + 1e-5) + (double)REAL_MIN);
+    if (st != RN_OK) {
+        PROMISE(same_bits(theta, before, d->dim));
+        return;
+    }
+    if (d->radius > 0)
+        PROMISE(norm_of(theta, NULL, d->dim) <= d->radius * (1 + 1e-5) + (double)REAL_MIN);
     else if (d->update == RN_UPDATE_NORMALISED) {
         const double most = fabs(p->gamma), moved = norm_of(theta, before, d->dim);
-        PROMISE(moved <= most * (1 + 1e-5) + 2 * EPS * (size + most) * sqrt((double)d->dim) + (double)REAL_MIN);
+        PROMISE(moved <= most * (1 + 1e-5) + 2 * EPS * (size + most) * sqrt((double)d->dim) +
+                             (double)REAL_MIN);
     }
 }
+
 static rn_server *server_new(const rn_server_desc *d, void **block) {
     const size_t size = rn_server_size(d);
     rn_server *s = NULL;
@@ -81,6 +96,7 @@ static rn_server *server_new(const rn_server_desc *d, void **block) {
     if (rn_server_init(&s, d, *block, size) != RN_OK) free(*block);
     return s;
 }
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     feed f = feed_make(data, size);
     rn_server_desc d = feed_desc(&f);

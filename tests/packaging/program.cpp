@@ -6,7 +6,7 @@
 
 namespace {
 class Corridor { // walk right to the end of five cells; each step costs a point
-public:
+  public:
     rn_env env() {
         rn_env e = rn_env();
         e.self = this;
@@ -22,23 +22,25 @@ public:
         return e;
     }
 
-private:
+  private:
     rn_step_result step(bool right, rn_real *obs, double *reward) {
         at_ += right ? 1 : at_ > 0 ? -1 : 0;
         obs[0] = static_cast<rn_real>(at_);
         *reward = -1;
         return at_ == 4 ? RN_TERMINATED : RN_RUNNING;
     }
+
     int at_ = 0;
 };
-}
+} // namespace
 
 int main() {
     std::vector<Corridor> tasks(6);
     std::vector<rn_env> envs;
     for (Corridor &task : tasks) envs.push_back(task.env());
     rn_table table;
-    rn_trainer_desc desc = rn_make_trainer_desc(5, 1, envs.data(), rn_make_table_policy(&table, 5, 2));
+    rn_trainer_desc desc =
+        rn_make_trainer_desc(5, 1, envs.data(), rn_make_table_policy(&table, 5, 2));
     std::size_t rounds = 0;
     desc.method.horizon = 50;
     desc.adversaries = 1;
@@ -50,6 +52,7 @@ int main() {
     for (int round = 0; s == RN_OK && round < 100; round++) s = rn_trainer_run_round(trainer);
     double score = 0;
     if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[5], 1, &score);
-    std::printf("%s, score %g after %lu rounds\n", rn_status_text(s), score, static_cast<unsigned long>(rounds));
+    std::printf("%s, score %g after %lu rounds\n", rn_status_text(s), score,
+                static_cast<unsigned long>(rounds));
     return s == RN_OK && rounds == 100 && score >= -4.5 ? 0 : 1;
 }

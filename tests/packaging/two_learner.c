@@ -7,12 +7,15 @@ static void reset(void *self, const agg_rng *rng, rn_real *obs) {
     ((coin *)self)->flips = 0;
     obs[0] = 0;
 }
-static rn_step_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward) {
+
+static rn_step_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                           double *reward) {
     (void)rng;
     obs[0] = 0;
     *reward = act[0] > 0 ? 1 : 0;
     return ++((coin *)self)->flips == 5 ? RN_TERMINATED : RN_RUNNING;
 }
+
 rn_env coin_env(coin *c) {
     rn_env e;
     memset(&e, 0, sizeof e);
@@ -23,6 +26,7 @@ rn_env coin_env(coin *c) {
     e.actions = 2;
     return e;
 }
+
 rn_trainer *make_learner(coin *coins, size_t n, rn_table *table, rn_status *status) {
     rn_env envs[16]; /* copied by the trainer */
     rn_trainer *trainer = NULL;

@@ -4,10 +4,10 @@
    otherwise           the implementation and its use in one file; the header is included three times */
 #include "aggregators.h"
 #ifndef STRICT_USER
-#ifndef AGGREGATORS_IMPLEMENTATION /* also given on the command line */
-#define AGGREGATORS_IMPLEMENTATION
-#endif
-#include "aggregators.h"
+  #ifndef AGGREGATORS_IMPLEMENTATION /* also given on the command line */
+    #define AGGREGATORS_IMPLEMENTATION
+  #endif
+  #include "aggregators.h"
 #endif
 #include "aggregators.h"
 
@@ -17,18 +17,19 @@ int main(void) { return 0; }
 static int use_questions(void) {
     const int texts = agg_status_text(AGG_OK) && agg_rule_name(AGG_MDA) && agg_rule_cost(AGG_MDA) &&
                       agg_attack_name(AGG_ATTACK_ZERO);
-    const int numbers = agg_lambda(AGG_MDA, 5, 1, 2) > 0 && agg_sample_complexity(AGG_MDA, 0.1, 5, 1, 2) > 0 &&
+    const int numbers = agg_lambda(AGG_MDA, 5, 1, 2) > 0 &&
+                        agg_sample_complexity(AGG_MDA, 0.1, 5, 1, 2) > 0 &&
                         agg_max_f(AGG_MDA, 5) == 2 && agg_rule_is_order_optimal(AGG_MDA);
     return texts && numbers;
 }
 
 int main(void) {
-    agg_real        a[] = {1, 1}, b[] = {1, 2}, c[] = {2, 1}, d[] = {2, 2}, adversary[2], out[2];
+    agg_real a[] = {1, 1}, b[] = {1, 2}, c[] = {2, 1}, d[] = {2, 2}, adversary[2], out[2];
     const agg_real *rows[5];
-    char            scratch[8192];
-    double          ratio = -1;
+    char scratch[8192];
+    double ratio = -1;
     agg_attack_desc attack = {0, 0, AGG_ATTACK_ZERO, 0, 0, {NULL, NULL}};
-    agg_desc        desc   = agg_make_desc(AGG_MDA, 5, 2, 1);
+    agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);
     rows[0] = a;
     rows[1] = b;
     rows[2] = c;

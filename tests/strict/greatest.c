@@ -1,4 +1,5 @@
-/* tests/greatest.h, every macro of it, as C99 and as C++11: compiled and run by tests/strict/run.sh */
+/* tests/greatest.h, every macro of it, as C99 and as C++11: compiled and run by tests/strict/run.sh
+   */
 #include "../greatest.h"
 
 static const char *number_text(int n) { return n == 1 ? "one" : "other"; }
@@ -33,12 +34,37 @@ TEST adds_nothing(const int *n) {
 }
 
 TEST is_left_out(void) { SKIPm("to see a skip"); }
-TEST fails_assert(void) { ASSERTm("message", 0); PASS(); }
-TEST fails_eq(void) { ASSERT_EQ_FMT(1, 2, "%d"); PASS(); }
-TEST fails_range(void) { ASSERT_IN_RANGE(1, 2, 0.5); PASS(); }
-TEST fails_str(void) { ASSERT_STR_EQ("a", "b"); PASS(); }
-TEST fails_mem(void) { ASSERT_MEM_EQ("a", "b", 1); PASS(); }
-TEST fails_enum(void) { ASSERT_ENUM_EQ(1, 2, number_text); PASS(); }
+
+TEST fails_assert(void) {
+    ASSERTm("message", 0);
+    PASS();
+}
+
+TEST fails_eq(void) {
+    ASSERT_EQ_FMT(1, 2, "%d");
+    PASS();
+}
+
+TEST fails_range(void) {
+    ASSERT_IN_RANGE(1, 2, 0.5);
+    PASS();
+}
+
+TEST fails_str(void) {
+    ASSERT_STR_EQ("a", "b");
+    PASS();
+}
+
+TEST fails_mem(void) {
+    ASSERT_MEM_EQ("a", "b", 1);
+    PASS();
+}
+
+TEST fails_enum(void) {
+    ASSERT_ENUM_EQ(1, 2, number_text);
+    PASS();
+}
+
 TEST fails(void) { FAIL(); }
 
 static void count(void *udata) { ++*(int *)udata; }

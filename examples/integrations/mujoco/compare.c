@@ -1,11 +1,13 @@
-/* The real MuJoCo beside examples/envs/planar.h: thousands of random states of our own making, one physics step and one
-   control step of each from the same state, the worst difference of any position and speed. Then the environments: the
-   same actions for both, from the same start. Exits with 1 if a difference is above its bound.
+/* The real MuJoCo beside examples/envs/planar.h: thousands of random states of our own making, one
+   physics step and one control step of each from the same state, the worst difference of any
+   position and speed. Then the environments: the same actions for both, from the same start. Exits
+   with 1 if a difference is above its bound.
 
-   In rare states MuJoCo's answer hangs on the last bit of what it is given: two capsules whose middle lines cross are
-   pushed along the rounding error of a zero, and some states amplify rounding a thousandfold. A difference
-   above its bound is excused if MuJoCo differs from itself by as much when the state moves in its last bits, and only
-   then. Excused states are counted; more than 1 in 500 are a miss.
+   In rare states MuJoCo's answer hangs on the last bit of what it is given: two capsules whose
+   middle lines cross are pushed along the rounding error of a zero, and some states amplify
+   rounding a thousandfold. A difference
+   above its bound is excused if MuJoCo differs from itself by as much when the state moves in its
+   last bits, and only then. Excused states are counted; more than 1 in 500 are a miss.
 
    Build and run: make mujoco          usage: compare [states] [seed]          (4000, 1) */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
@@ -18,22 +20,27 @@
 
 static const double PHYSICS_BOUND = 1e-12, CONTROL_BOUND = 1e-11;
 
-static double between(const agg_rng *rng, double low, double high) { return low + (high - low) * rn_draw_uniform(rng); }
+static double between(const agg_rng *rng, double low, double high) {
+    return low + (high - low) * rn_draw_uniform(rng);
+}
+
 static double worse(double a, double b) { return a >= b ? a : b; /* NaN as b wins */ }
+
 static double difference(const double *got, const double *expected, int n) {
     double most = 0;
-    for (int i = 0; i < n; i++) most = worse(most, fabs(got[i] - expected[i]) / fmax(1, fabs(expected[i])));
+    for (int i = 0; i < n; i++)
+        most = worse(most, fabs(got[i] - expected[i]) / fmax(1, fabs(expected[i])));
     return most;
 }
 
 /* ---- random states: thrown anywhere, then some random control steps, so that bodies lie, slide and fold too */
 typedef struct world {
     const planar_model *model;
-    planar_engine      *physics;
-    int                 v2;
-    mujoco              engine;
-    double              state[2 * PLANAR_JOINTS], ctrl[PLANAR_JOINTS]; /* positions, then speeds */
-    int                 left; /* steps before it is thrown again */
+    planar_engine *physics;
+    int v2;
+    mujoco engine;
+    double state[2 * PLANAR_JOINTS], ctrl[PLANAR_JOINTS]; /* positions, then speeds */
+    int left;                                             /* steps before it is thrown again */
 } world;
 
 /* positions and speeds some physics steps later */
@@ -43,6 +50,7 @@ static void ours(const world *w, int steps, double *to, planar_work *k) {
     planar_guess(k);
     for (int i = 0; i < steps; i++) w->physics(w->v2, to, to + n, w->ctrl, k);
 }
+
 static void theirs(world *w, const double *from, int steps, double *to) {
     const int n = w->model->joints;
     mujoco_set(&w->engine, from, from + n);
@@ -50,19 +58,23 @@ static void theirs(world *w, const double *from, int steps, double *to) {
 }
 
 static void random_control(world *w, const agg_rng *rng) {
-    for (int i = 0; i < w->engine.model->nu; i++) w->ctrl[i] = between(rng, -1.2, 1.2) * w->model->ctrl;
+    for (int i = 0; i < w->engine.model->nu; i++)
+        w->ctrl[i] = between(rng, -1.2, 1.2) * w->model->ctrl;
 }
+
 static void throw_again(world *w, const agg_rng *rng) {
     double *q = w->state, *v = q + w->model->joints;
     const double speed = rn_draw_uniform(rng) < 0.5 ? 0.1 : 5;
     for (int i = 0; i < w->model->joints; i++) {
         const planar_joint *j = &w->model->joint[i];
         const double past = 0.05 * (j->high - j->low), reach = j->kind == PLANAR_HINGE ? 3 : 0.5;
-        q[i] = j->low < j->high ? between(rng, j->low - past, j->high + past) : j->start + between(rng, -reach, reach);
+        q[i] = j->low < j->high ? between(rng, j->low - past, j->high + past)
+                                : j->start + between(rng, -reach, reach);
         v[i] = between(rng, -speed, speed);
     }
     w->left = (int)rn_draw_below(rng, 100);
 }
+
 static void next_state(world *w, const agg_rng *rng) {
     if (w->left-- == 0) throw_again(w, rng);
     random_control(w, rng);
@@ -70,16 +82,20 @@ static void next_state(world *w, const agg_rng *rng) {
     random_control(w, rng);
 }
 
-/* how far apart MuJoCo's own answers, `answer` among them, are when every number of the state moves in its last two bits */
+/* how far apart MuJoCo's own answers, `answer` among them, are when every number of the state moves
+   in its last two bits */
 static double own_spread(world *w, int steps, const double *answer) {
     enum { TIMES = 100 };
+
     const int n = 2 * w->model->joints;
     rn_random source = rn_make_random(1, 3);
     const agg_rng rng = rn_random_rng(&source);
-    double from[2 * PLANAR_JOINTS], to[2 * PLANAR_JOINTS], low[2 * PLANAR_JOINTS], high[2 * PLANAR_JOINTS], most = 0;
+    double from[2 * PLANAR_JOINTS], to[2 * PLANAR_JOINTS], low[2 * PLANAR_JOINTS],
+        high[2 * PLANAR_JOINTS], most = 0;
     for (int i = 0; i < n; i++) low[i] = high[i] = answer[i];
     for (int time = 0; time < TIMES; time++) {
-        for (int i = 0; i < n; i++) from[i] = w->state[i] + w->state[i] * between(&rng, -2, 2) * DBL_EPSILON;
+        for (int i = 0; i < n; i++)
+            from[i] = w->state[i] + w->state[i] * between(&rng, -2, 2) * DBL_EPSILON;
         theirs(w, from, steps, to);
         for (int i = 0; i < n; i++) {
             low[i] = fmin(low[i], to[i]);
@@ -90,7 +106,10 @@ static double own_spread(world *w, int steps, const double *answer) {
     return most;
 }
 
-typedef struct tally { double physics, control; int ground, pairs, stops, free, excused; } tally;
+typedef struct tally {
+    double physics, control;
+    int ground, pairs, stops, free, excused;
+} tally;
 
 /* 0: excused */
 static int compare_steps(world *w, int steps, double bound, double *most, planar_work *k) {
@@ -102,6 +121,7 @@ static int compare_steps(world *w, int steps, double bound, double *most, planar
     *most = worse(*most, apart);
     return 1;
 }
+
 static void compare_state(world *w, tally *t) {
     planar_work k;
     const int control = compare_steps(w, w->model->frame_skip, CONTROL_BOUND, &t->control, &k);
@@ -112,13 +132,15 @@ static void compare_state(world *w, tally *t) {
     t->stops += k.stops;
     t->free += k.contacts + k.touches + k.stops == 0;
 }
-static int compare_model(const planar_model *m, planar_engine *physics, int v2, int states, uint64_t seed) {
+
+static int compare_model(const planar_model *m, planar_engine *physics, int v2, int states,
+                         uint64_t seed) {
     static world w;
-    rn_random   source = rn_make_random(seed, 0);
+    rn_random source = rn_make_random(seed, 0);
     const agg_rng rng = rn_random_rng(&source);
     tally t = {0, 0, 0, 0, 0, 0, 0};
-    char  why[1000];
-    int   fine;
+    char why[1000];
+    int fine;
     w.model = m;
     w.physics = physics;
     w.v2 = v2;
@@ -127,15 +149,16 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
         printf("%s: %s\n", m->name, why);
         return 0;
     }
-    w.engine.model->opt.tolerance = 1e-30; /* the solver ends at the minimum; by default it may end 4e-11 before */
+    w.engine.model->opt.tolerance =
+        1e-30; /* the solver ends at the minimum; by default it may end 4e-11 before */
     for (int i = 0; i < states; i++) {
         next_state(&w, &rng);
         compare_state(&w, &t);
     }
     mujoco_close(&w.engine);
     fine = t.physics <= PHYSICS_BOUND && t.control <= CONTROL_BOUND && 500 * t.excused <= states;
-    printf("%-24s %-3s %8.1e %8.1e %8d %6d %6d %6d %7d  %s\n", m->name, v2 ? "v2" : "", t.physics, t.control, t.ground,
-           t.pairs, t.stops, t.free, t.excused, fine ? "holds" : "MISSED");
+    printf("%-24s %-3s %8.1e %8.1e %8d %6d %6d %6d %7d  %s\n", m->name, v2 ? "v2" : "", t.physics,
+           t.control, t.ground, t.pairs, t.stops, t.free, t.excused, fine ? "holds" : "MISSED");
     return fine;
 }
 
@@ -143,13 +166,14 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
    rounding, so that only the first steps of each trajectory are compared */
 static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t seed) {
     enum { TRAJECTORIES = 200, STEPS = 5, MOST = 32 };
+
     rn_random a = rn_make_random(seed, 1), b = a, c = rn_make_random(seed, 2);
     const agg_rng draw = rn_random_rng(&a), again = rn_random_rng(&b), dice = rn_random_rng(&c);
     double most = 0;
-    int    fine = 1;
+    int fine = 1;
     for (int e = 0; e < TRAJECTORIES; e++) {
         rn_real obs[2][MOST], act[MOST];
-        double  reward[2];
+        double reward[2];
         ours.reset(ours.self, &draw, obs[0]);
         theirs.reset(theirs.self, &again, obs[1]);
         for (int s = 0; s < STEPS; s++) {
@@ -169,6 +193,8 @@ static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t s
     printf("%-28s %8.1e  %s\n", name, most, fine ? "holds" : "MISSED");
     return fine;
 }
+
+/* clang-format off */
 #define COMPARE_ENVS(task)                                                                     \
     do {                                                                                       \
         static task          ours;                                                             \
@@ -184,22 +210,29 @@ static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t s
         }                                                                                      \
     } while (0)
 
+/* clang-format on */
+
 int main(int argc, char **argv) {
-    const int      states = argc > 1 ? atoi(argv[1]) : 4000;
+    const int states = argc > 1 ? atoi(argv[1]) : 4000;
     const uint64_t seed = argc > 2 ? (uint64_t)strtoull(argv[2], NULL, 10) : 1;
     int fine = 1;
-    printf("MuJoCo %s beside planar.h: %d states of each model; worst difference, |x - y| / max(1, |y|)\n",
+    printf("MuJoCo %s beside planar.h: %d states of each model; worst difference, |x - y| / max(1, "
+           "|y|)\n",
            mj_versionString(), states);
-    printf("model                   masses physics  control   ground  pairs  stops   free excused  (bounds %.0e, %.0e)\n",
+    printf("model                   masses physics  control   ground  pairs  stops   free excused  "
+           "(bounds %.0e, %.0e)\n",
            PHYSICS_BOUND, CONTROL_BOUND);
     for (int v2 = 0; v2 < 2; v2++) {
-        fine &= compare_model(&inverted_pendulum_model, inverted_pendulum_physics, v2, states, seed);
-        fine &= compare_model(&inverted_double_pendulum_model, inverted_double_pendulum_physics, v2, states, seed);
+        fine &=
+            compare_model(&inverted_pendulum_model, inverted_pendulum_physics, v2, states, seed);
+        fine &= compare_model(&inverted_double_pendulum_model, inverted_double_pendulum_physics, v2,
+                              states, seed);
         fine &= compare_model(&hopper_model, hopper_physics, v2, states, seed);
         fine &= compare_model(&walker2d_model, walker2d_physics, v2, states, seed);
         fine &= compare_model(&half_cheetah_model, half_cheetah_physics, v2, states, seed);
     }
-    fine &= compare_model(&plank_model, plank_physics, 0, states, seed); /* no tasks, but what else planar.h can do */
+    fine &= compare_model(&plank_model, plank_physics, 0, states,
+                          seed); /* no tasks, but what else planar.h can do */
     fine &= compare_model(&contraption_model, contraption_physics, 0, states, seed);
     fine &= compare_model(&contraption_euler_model, contraption_euler_physics, 0, states, seed);
     printf("environments: rewards and observations of 5 steps from 200 starts\n");

@@ -1,4 +1,5 @@
-/* mujoco_env.h - the five tasks of examples/envs/planar.h on the real MuJoCo, as environments of resnharpg.h
+/* mujoco_env.h - the five tasks of examples/envs/planar.h on the real MuJoCo, as environments of
+   resnharpg.h
    SPDX-License-Identifier: MIT OR Unlicense
 
        static mujoco_hopper h;
@@ -7,11 +8,13 @@
        if (!mujoco_hopper_env(&h, &env, why, sizeof why)) puts(why); // ... train with env ...
        mujoco_close(&h.engine);
 
-   MuJoCo loads the model that the task prints of itself; observation, reward, end and start are the task's own code. So
-   only the simulation is another, and it is the same to rounding: see compare.c. For a model of your own, write the four
-   lines of a task's judge and observe, and load your file where mujoco_open() loads the printed one.
-   Debian: libmujoco-dev; link with -lmujoco. Needs open_memstream() of POSIX 2008. MuJoCo keeps more between steps than
-   positions and speeds (where its solver starts from), so that these environments cannot be saved inside a trajectory. */
+   MuJoCo loads the model that the task prints of itself; observation, reward, end and start are the
+   task's own code. So only the simulation is another, and it is the same to rounding: see
+   compare.c. For a model of your own, write the four lines of a task's judge and observe, and load
+   your file where mujoco_open() loads the printed one.
+   Debian: libmujoco-dev; link with -lmujoco. Needs open_memstream() of POSIX 2008. MuJoCo keeps
+   more between steps than positions and speeds (where its solver starts from), so that these
+   environments cannot be saved inside a trajectory. */
 #ifndef MUJOCO_ENV_H
 #define MUJOCO_ENV_H
 #include "../../envs/half_cheetah.h"
@@ -24,8 +27,8 @@
 
 typedef struct mujoco {
     mjModel *model;
-    mjData  *data;
-    int      frame_skip;
+    mjData *data;
+    int frame_skip;
 } mujoco;
 
 static void mujoco_close(mujoco *e) {
@@ -33,12 +36,13 @@ static void mujoco_close(mujoco *e) {
     if (e->model) mj_deleteModel(e->model);
     memset(e, 0, sizeof *e);
 }
+
 /* 0: the reason is in `why` */
 static int mujoco_open(mujoco *e, const planar_model *m, int v2, char *why, int size) {
-    mjVFS  *files = (mjVFS *)malloc(sizeof *files); /* MuJoCo's files in memory */
-    char   *text = NULL;
-    size_t  length = 0;
-    FILE   *out = open_memstream(&text, &length);
+    mjVFS *files = (mjVFS *)malloc(sizeof *files); /* MuJoCo's files in memory */
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
     memset(e, 0, sizeof *e);
     snprintf(why, (size_t)size, "out of memory");
     if (files && out) {
@@ -58,12 +62,14 @@ static int mujoco_open(mujoco *e, const planar_model *m, int v2, char *why, int 
     if (!e->data) mujoco_close(e);
     return e->data != NULL;
 }
+
 /* from here on; nothing is kept of before */
 static void mujoco_set(mujoco *e, const double *q, const double *v) {
     mj_resetData(e->model, e->data);
     memcpy(e->data->qpos, q, sizeof *q * (size_t)e->model->nq);
     memcpy(e->data->qvel, v, sizeof *v * (size_t)e->model->nv);
 }
+
 static void mujoco_steps(mujoco *e, int steps, const double *act, double *q, double *v) {
     int i;
     memcpy(e->data->ctrl, act, sizeof *act * (size_t)e->model->nu);
@@ -71,6 +77,7 @@ static void mujoco_steps(mujoco *e, int steps, const double *act, double *q, dou
     memcpy(q, e->data->qpos, sizeof *q * (size_t)e->model->nq);
     memcpy(v, e->data->qvel, sizeof *v * (size_t)e->model->nv);
 }
+
 /* a control step; 0: an action that is not finite, nothing is done */
 static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
     const double effort = planar_effort(act, e->model->nu);
@@ -81,6 +88,8 @@ static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
 
 /* ---- one environment for each task: its state and rules, with MuJoCo between. place and speed: the first of the
    state's positions and speeds; judge: an expression of state, engine, x (before the step), ctrl and reward. */
+
+/* clang-format off */
 #define MUJOCO_TASK(task, motors, place, speed, judge)                                                                 \
     typedef struct mujoco_##task { task state; mujoco engine; } mujoco_##task;                                         \
     static void mujoco_##task##_reset(void *self, const agg_rng *rng, rn_real *obs) {                                  \
@@ -114,9 +123,13 @@ static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
         env->load = NULL;                                                                                              \
         return mujoco_open(&self->engine, &task##_model, 0, why, size);                                                \
     }
+
+/* clang-format on */
 /* as Gym reads them: tip and forces of the last evaluation inside the last step */
-static rn_step_result mujoco_judge_poles(inverted_double_pendulum *p, const mujoco *e, double *reward) {
-    const double *origin = &e->data->xpos[3 * 3], *axes = &e->data->xmat[3 * 9]; /* of the third body, pole2 */
+static rn_step_result mujoco_judge_poles(inverted_double_pendulum *p, const mujoco *e,
+                                         double *reward) {
+    const double *origin = &e->data->xpos[3 * 3],
+                 *axes = &e->data->xmat[3 * 9]; /* of the third body, pole2 */
     p->tip_x = origin[0] + 0.6 * axes[2];
     p->tip_z = origin[2] + 0.6 * axes[8];
     memcpy(p->force, e->data->qfrc_constraint, sizeof p->force);
