@@ -335,6 +335,7 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 
   #ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
                    /* clang-format off */
+
   #define AGGI_CLONE(name, params, args)                                \
       AGGI_AVX2 static void name##_avx2 params { name##_body args; }    \
       static void name params {                                         \
@@ -757,6 +758,7 @@ static double aggi_add_lanes(const double *lane) {
 }
 
 /* clang-format off */
+
 #define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                                              \
     attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,            \
                                double *AGGI_RESTRICT sum) {                                                             \
@@ -1158,6 +1160,7 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
 }
 
 /* clang-format off */
+
 #define AGGI_SORT_KERNEL(name, attribute, vec, vmin, vmax)                                                              \
     attribute static void name(agg_real *cols, const aggi_compare *list, size_t count) {                                \
         const size_t step = sizeof(vec) / sizeof(agg_real);                                                             \
@@ -1278,6 +1281,7 @@ static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
 }
 
 /* clang-format off */
+
 /* Copies AGGI_COLS columns of all rows, and adds the rows up in odd, which stays finite only if
    they are. */
 #define AGGI_LOAD_KERNEL(name, attribute, vec)                                                                          \

@@ -966,6 +966,7 @@ RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
   #endif
 
 /* clang-format off */
+
 #define RNI_V_BODY(fn)                                                                    \
     RNI_INLINE void rni_v_##fn##_body(rn_real *x, size_t n) {                             \
         rn_real pad[RNI_LANES] = { 0 };                                                   \
@@ -982,6 +983,7 @@ RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
     RNI_UNUSED static void rni_v_##fn##_base(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }
   #if defined(RNI_AVX2)
     /* clang-format off */
+
   #define RNI_V_DEFINE(fn)                                                                 \
     RNI_V_BODY(fn)                                                                         \
     RNI_V_BASE(fn)                                                                         \
@@ -993,6 +995,7 @@ RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
     /* clang-format on */
   #else
     /* clang-format off */
+
   #define RNI_V_DEFINE(fn)                                                                 \
     RNI_V_BODY(fn)                                                                         \
     RNI_V_BASE(fn)                                                                         \
@@ -1167,6 +1170,7 @@ typedef struct rni_mat { /* what stays the same for all tiles */
   #define RNI_STORE(p, v) memcpy((p), &(v), sizeof(v))
 
 /* clang-format off */
+
 /* A template, as the AVX2 version has wider vectors: gcc keeps vectors wider than the machine's in
    memory. Tiles of 4 rows or 1 by 2 vectors or 1; single rows sum even and odd k apart: two sums
    under way hide the latency of one. */
@@ -1809,6 +1813,7 @@ RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn
 }
 
 /* clang-format off */
+
 /* each body once for the instructions of the build and, on x86, once for AVX2 */
 #define RNI_NET_FUNCTIONS(suffix, attribute, avx2)                                                                    \
     attribute static void rni_net_act##suffix(void *self, const rn_real *theta, const rn_real *obs,                   \

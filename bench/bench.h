@@ -176,6 +176,7 @@ static BENCH_UNUSED volatile float bench_sink;
 #if BENCH_X86
     /* Different starts: equal chains would be merged into one. */
     /* clang-format off */
+
 #define BENCH_PEAK_START(V, SET)                                                                                \
     float s = bench_sink;                                                                                       \
     V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3), a4 = SET(s + 4),    \
@@ -183,6 +184,7 @@ static BENCH_UNUSED volatile float bench_sink;
       a11 = SET(s + 11);
     /* clang-format on */
     /* clang-format off */
+
 #define BENCH_PEAK_CHAINS(OP) /* twelve accumulators, each a = a*x + y */                                       \
     for (long i = 0; i < steps; i++) {                                                                          \
         a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                             \

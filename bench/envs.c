@@ -108,6 +108,7 @@ static void race(const char *name, rn_env env, const rn_env *mujoco_env) {
 #ifdef HAVE_MUJOCO
 
 /* clang-format off */
+
   #define RACE(task)                                                                      \
       do {                                                                                \
           static task          state;                                                     \
@@ -122,6 +123,7 @@ static void race(const char *name, rn_env env, const rn_env *mujoco_env) {
 #else
 
 /* clang-format off */
+
   #define RACE(task)                                     \
       do {                                               \
           static task state;                             \
@@ -148,6 +150,7 @@ static void collect(sample *s, player *p, const planar_model *m) {
 }
 
 /* clang-format off */
+
 #define PARTS(task)                                                                                                    \
     PLANAR_BEGIN                                                                                                       \
     static void task##_dynamics(const sample *s, planar_work *k, int contacts) {                                       \

@@ -62,6 +62,7 @@ static void run_act(task *t) {
 }
 
 /* clang-format off */
+
 /* The API has no forward pass alone, because nobody needs one: this is the first half of what grad
    does, made of the header's own parts. */
 #define FORWARD(name, attribute, avx2)                                                                  \

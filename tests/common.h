@@ -94,6 +94,7 @@ static inline void rows_free(rows *r) {
 }
 
 /* clang-format off */
+
 /*  X(id, name): ways to lay out rows. None of them makes a row that is NULL or not finite. */
 #define LAYOUT_LIST(X)                                                                        \
     X(LAY_RANDOM,     "random")      /* iid normal                                         */ \
@@ -186,6 +187,7 @@ static inline void fill_rows(rows *x, layout l, rng *r) {
 /* ---- what an adversary may put into a row ---- */
 
 /* clang-format off */
+
 /*  X(id, name, convicts its sender) */
 #define FORGERY_LIST(X)                    \
     X(FORGERY_NULL,      "NULL",       1)  \

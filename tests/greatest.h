@@ -241,6 +241,7 @@ GREATEST_UNUSED static void greatest_parse_options(int argc, char **argv) {
   #define GREATEST_MAIN_BEGIN()   greatest_parse_options(argc, argv)
   #define GREATEST_PRINT_REPORT() greatest_print_report()
     /* clang-format off */
+
 #define GREATEST_MAIN_END()                                          \
     do {                                                             \
         greatest_print_report();                                     \
@@ -268,6 +269,7 @@ GREATEST_UNUSED static greatest_test_res greatest_verdict(greatest_test_res res,
   #define SKIP()                    SKIPm(NULL)
 
     /* clang-format off */
+
 #define CHECK_CALL(CALL)                                              \
     do {                                                              \
         const greatest_test_res greatest_res = (CALL);                \
@@ -278,6 +280,7 @@ GREATEST_UNUSED static greatest_test_res greatest_verdict(greatest_test_res res,
     /* ---- assertions: OK is evaluated once; SHOW, a statement, prints the two values when it is false --------------- */
 
     /* clang-format off */
+
 #define GREATEST_CHECK(MSG, OK, SHOW)   \
     do {                                \
         greatest_info.assertions++;     \

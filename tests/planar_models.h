@@ -24,6 +24,7 @@ static const planar_model plank_model = {
 /* clang-format on */
 
 /* clang-format off */
+
 #define CONTRAPTION(name, euler)                                                                                       \
     static const planar_model name = {                                                                                 \
         #name, 6, 5, 2, euler, 4, 0.004, 0.5, -9.81, 2,                                                                \
@@ -45,6 +46,7 @@ static const planar_model plank_model = {
 /* clang-format on */
 
 /* clang-format off */
+
 #define CONTRAPTION_MASS                                                                                               \
     { { 3,   0,     0,     0.4,    0,                   1.6912440741361867 },                                          \
       { 1,   0.02,  0,     0.01,   0.25906682528461039, 0.77303237755499221 },                                         \

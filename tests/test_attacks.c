@@ -74,7 +74,8 @@ TEST samples_by_hand(void) {
 
 TEST names(void) {
 
-/* clang-format off */
+    /* clang-format off */
+
     #define NAME_X(id, name, cost, optimal)                                                                          \
         ASSERT(!strcmp(name, agg_rule_name(id)) && !strcmp(cost, agg_rule_cost(id)) \
                && optimal == agg_rule_is_order_optimal(id));

@@ -9,6 +9,7 @@
 #define REFERENCE "../shared/reference/cartpole_%d.csv" /* compared in full if it is there */
 
 /* clang-format off */
+
 /* single steps out of those files: state, action, next state, terminated */
 static const struct { double from[4]; int right; double to[4]; int terminated; } steps[] = {
     { { 0.033498163050200896, 0.0096554026967887313,

@@ -262,6 +262,7 @@ TEST sizes_that_do_not_fit(void) {
 }
 
 /* clang-format off */
+
 /* X(change, status) of the desc of an agent */
 #define BAD_AGENTS(X)                                                  \
     X(d.env.reset = NULL,                               RN_ERR_ARG)    \
@@ -282,6 +283,7 @@ TEST sizes_that_do_not_fit(void) {
 /* clang-format on */
 
 /* clang-format off */
+
 /* ... and of a server */
 #define BAD_SERVERS(X)                                                 \
     X(d.beta1 = 1,                                      RN_ERR_DESC)   \
@@ -307,7 +309,8 @@ TEST bad_agents_and_servers(void) {
     rn_server *s;
     corner_make(&c, 0);
 
-/* clang-format off */
+    /* clang-format off */
+
     #define X(change, status) { rn_agent_desc d = c.a; change;                                             \
         ASSERT_EQ((size_t)0, rn_agent_size(&d));                                                           \
         ASSERT_EQm(#change, status, rn_agent_init(&a, &d, block, sizeof block)); }
@@ -315,7 +318,8 @@ TEST bad_agents_and_servers(void) {
     BAD_AGENTS(X)
 #undef X
 
-/* clang-format off */
+    /* clang-format off */
+
     #define X(change, status) { rn_server_desc d; memset(&d, 0, sizeof d); d.n = d.dim = 2; change;        \
         ASSERT_EQ((size_t)0, rn_server_size(&d));                                                          \
         ASSERT_EQm(#change, status, rn_server_init(&s, &d, block, sizeof block)); }

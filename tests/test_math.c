@@ -346,6 +346,7 @@ static int array_is_scalar(void (*v)(rn_real *, size_t), rn_real (*f)(rn_real)) 
 }
 
 /* clang-format off */
+
 #define ARRAY_TEST(fn)                                                                            \
     static rn_real scalar_##fn(rn_real x) { return RNI_R(fn)(x); }                                \
     TEST array_##fn(void) {                                                                       \

@@ -609,6 +609,7 @@ TEST giants_are_forgotten(rn_update_kind update) {
 /* ---- descs. X(change, status) */
 
 /* clang-format off */
+
 #define BAD_TRAINERS(X)                                                                  \
     X(d->agents = 0,                                              RN_ERR_ARG)            \
     X(d->envs = NULL,                                             RN_ERR_ARG)            \

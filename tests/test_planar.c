@@ -43,6 +43,7 @@ typedef struct task {
 #define JUDGE_half_cheetah half_cheetah_judge(&s, before[0], act, &reward)
 
 /* clang-format off */
+
 #define ADAPT(T, joints)                                                                                               \
     PLANAR_BEGIN                                                                                                       \
     static void T##_accelerate(int v2, const double *q, const double *v, const double *ctrl, planar_work *k) {         \
@@ -102,6 +103,7 @@ static const double drifts[4][MAX_FILES][MARKS] = {
 /* clang-format on */
 
 /* clang-format off */
+
 #define TASK(T, files, drift) \
     {#T, &T##_model, T##_physics, T##_accelerate, T##_go, T##_pays, T##_make, T##_rows[0], sizeof T##_rows / \
      sizeof T##_rows[0], files, drift}

@@ -8,6 +8,7 @@
 #include "tiny.h"
 
 /* clang-format off */
+
 /*  X(name, obs, outputs, hidden x 4, activation, gaussian, state_std, no_bias, tanh_head, log-std
    limit) */
 #define CASE_LIST(X)                                                                \
@@ -68,6 +69,7 @@ static void case_make(model *m, int k) {
 }
 
 /* clang-format off */
+
 /*  X(id, name, weights, observations): where it is tried */
 #define POINT_LIST(X)                          \
     X(USUAL,     "usual",       0.5, 1)        \

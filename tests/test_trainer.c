@@ -19,6 +19,7 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
 /* ---- the options under test */
 
 /* clang-format off */
+
 #define OPTION_LIST(O)                                                                                          \
     O(PAPER,            )                                                                                       \
     O(TABLE_POLICY,     )                                                                                       \

@@ -195,6 +195,7 @@ static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t s
 }
 
 /* clang-format off */
+
 #define COMPARE_ENVS(task)                                                                     \
     do {                                                                                       \
         static task          ours;                                                             \

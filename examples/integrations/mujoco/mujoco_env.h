@@ -90,6 +90,7 @@ static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
    state's positions and speeds; judge: an expression of state, engine, x (before the step), ctrl and reward. */
 
 /* clang-format off */
+
 #define MUJOCO_TASK(task, motors, place, speed, judge)                                                                 \
     typedef struct mujoco_##task { task state; mujoco engine; } mujoco_##task;                                         \
     static void mujoco_##task##_reset(void *self, const agg_rng *rng, rn_real *obs) {                                  \
