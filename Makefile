@@ -141,7 +141,7 @@ COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic -Dalways_inline=un
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
 	@rm -rf $(BUILD)/coverage
 	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage CC=gcc CFLAGS="$(COVERAGE)"
-	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH -DRN_NO_DISPATCH" VARIANTS=float
+	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH" VARIANTS=float
 	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
 	    > $(BUILD)/coverage/all.gcov
 	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt aggregators.h resnharpg.h

@@ -282,91 +282,312 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #endif /* AGGREGATORS_H */
 /* clang-format on */
 
-/* ---- stop here if you only want the API ---------------------------------------------------------------------- */
+/* ---- stop here if you only want the API ------------------------------------------------------ */
+
+/* ---- the core: what both implementations stand on, brought by whichever comes first ---------- */
+
+#if defined(AGGREGATORS_IMPLEMENTATION) || defined(RESNHARPG_IMPLEMENTATION)
+#ifndef AGGI_CORE
+#define AGGI_CORE
+/* Compiler, AVX2 twins, numbers, memory. resnharpg.h uses these aggi_ names as well; all are static,
+   so that each of two files may have its own copy. */
+#include <string.h> /* memcpy, memmove, memset */
+
+/* clang-format off */
+
+#if defined(__GNUC__) && !defined(__TINYC__)
+  #define AGGI_GNU
+#endif
+
+/* AGGI_BEGIN_CODE .. AGGI_END_CODE stand around every function: no fma behind our back, which would
+   make the bits depend on the machine, and loops become vector code at plain -O2 already. */
+#if defined(__clang__)
+  #define AGGI_BEGIN_CODE _Pragma("STDC FP_CONTRACT OFF")
+  #define AGGI_END_CODE   _Pragma("STDC FP_CONTRACT DEFAULT")
+#elif defined(AGGI_GNU)
+  #if FLT_EVAL_METHOD == 1 /* s390x as ISO C: float sums in double, if one lets it */
+    #define AGGI_PRECISION _Pragma("GCC optimize(\"excess-precision=fast\")")
+  #else
+    #define AGGI_PRECISION
+  #endif
+  #define AGGI_BEGIN_CODE                                                                          \
+      _Pragma("GCC push_options")                                                                  \
+      _Pragma("GCC optimize(\"fp-contract=off\", \"tree-vectorize\", \"vect-cost-model=dynamic\")")\
+      AGGI_PRECISION
+  #define AGGI_END_CODE _Pragma("GCC pop_options")
+#else
+  #define AGGI_BEGIN_CODE
+  #define AGGI_END_CODE
+#endif
+
+#ifdef AGGI_GNU
+  #define AGGI_INLINE        static inline __attribute__((always_inline, unused))
+  #define AGGI_UNUSED        __attribute__((unused))
+  #define AGGI_RESTRICT      __restrict__
+  #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
+  #define AGGI_PREFETCH(p)   __builtin_prefetch(p)
+#else
+  #define AGGI_INLINE        static inline
+  #define AGGI_UNUSED
+  #define AGGI_RESTRICT
+  #define AGGI_VECTOR(bytes) /* a "vector" of one number: lanes, and so the bits, stay as they are */
+  #define AGGI_PREFETCH(p)   ((void)(p))
+#endif
+
+/* AVX2 twins. A kernel is a template macro KERNEL(suffix, attribute, vec): functions whose names end
+   in suffix, with vectors of type vec. AGGI_TWINS(KERNEL, vec, wide) makes them for the instructions of
+   the build, suffix _base, and, where AVX2 may be there at run time, once more with the wide type,
+   suffix _avx2 (without fma, so with the same bits). AGGI_TWIN(avx2, name) is the one to call. The type
+   changes because gcc keeps vectors wider than the target's in memory. */
+#if defined(AGGI_GNU) && defined(__SSE2__)
+  #define AGGI_X86
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
+  #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+#endif
+#define AGGI_NOTHING
+#if defined(AGGI_X86) && !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
+  #define AGGI_AVX2                     __attribute__((target("avx2")))
+  #define AGGI_HAS_AVX2                 (__builtin_cpu_supports("avx2") != 0)
+  #define AGGI_TWINS(KERNEL, vec, wide) KERNEL(_base, AGGI_NOTHING, vec)                           \
+                                        KERNEL(_avx2, AGGI_AVX2, wide)
+  #define AGGI_TWIN(avx2, name)         ((avx2) ? name##_avx2 : name##_base)
+#else
+  #define AGGI_HAS_AVX2                 0
+  #define AGGI_TWINS(KERNEL, vec, wide) KERNEL(_base, AGGI_NOTHING, vec)
+  #define AGGI_TWIN(avx2, name)         ((void)(avx2), name##_base)
+#endif
+#if defined(__AVX512F__)
+  typedef agg_real aggi_vec AGGI_VECTOR(64);
+#elif defined(__AVX__)
+  typedef agg_real aggi_vec AGGI_VECTOR(32);
+#else
+  typedef agg_real aggi_vec AGGI_VECTOR(16);
+#endif
+typedef agg_real aggi_wide AGGI_VECTOR(32);
+#define AGGI_LOAD(v, from)        memcpy(&(v), (from), sizeof(v))
+#define AGGI_STORE(to, v)         memcpy((to), &(v), sizeof(v))
+
+/* clang-format on */
+
+AGGI_BEGIN_CODE
+
+/* Numbers: no libm, so the same bits everywhere. */
+AGGI_INLINE uint64_t aggi_bits(double x) {
+    uint64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+AGGI_INLINE double aggi_from_bits(uint64_t b) {
+    double x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+#define AGGI_INF  0x7ff0000000000000u /* bits of +Inf, of a NaN, of the sign */
+#define AGGI_NAN  0x7ff8000000000000u
+#define AGGI_SIGN 0x8000000000000000u
+#ifdef AGG_DOUBLE
+#define AGGI_REAL_MAX DBL_MAX
+#else
+#define AGGI_REAL_MAX ((double)FLT_MAX)
+#endif
+
+AGGI_INLINE int aggi_finite(double x) { return x - x == 0; }
+
+/* Masks instead of branches, so that a loop becomes vector code. All ones if the top bit is set; if
+   a > b, for a and b without the top bit; m ? a : b, bit by bit. */
+AGGI_INLINE uint64_t aggi_top(uint64_t a) { return 0u - (a >> 63); }
+
+AGGI_INLINE uint64_t aggi_above(uint64_t a, uint64_t b) { return aggi_top(b - a); }
+
+AGGI_INLINE double aggi_pick(uint64_t m, double a, double b) {
+    return aggi_from_bits((aggi_bits(a) & m) | (aggi_bits(b) & ~m));
+}
+
+/* log x, 0.83 ulp. log(+-0) = -Inf, negative: NaN, +Inf: +Inf; denormals are made normal first.
+   x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f): log(1 + f) = 2 atanh s =
+   2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact. k becomes a number by
+   being written below the leading bit of 2^52. */
+AGGI_INLINE double aggi_log_edge(double x, double y) {
+    const uint64_t b = aggi_bits(x);
+    y = aggi_pick(aggi_above(b, AGGI_INF - 1u), x, y);
+    y = aggi_pick(aggi_top(b), aggi_from_bits(AGGI_NAN), y);
+    return aggi_pick(aggi_top((b & ~AGGI_SIGN) - 1u), aggi_from_bits(AGGI_INF | AGGI_SIGN), y);
+}
+
+AGGI_INLINE double aggi_log(double x) {
+    const uint64_t tiny = aggi_top(aggi_bits(x) - 0x0010000000000000u);
+    const uint64_t b = aggi_bits(aggi_pick(tiny, x * 18014398509481984.0, x));
+    const uint64_t t = b + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    const double k = (aggi_from_bits((t >> 52) | 0x4330000000000000u) - 4503599627371519.0) -
+                     aggi_pick(tiny, 54.0, 0.0);
+    const double f = aggi_from_bits((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
+    const double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+    const double P = 0.18182889125261723 + z * (0.15331721600556042 + z * 0.14616449685043406);
+    const double L = 0.28571428625975487 + z * (0.22222211134795081 + z * P);
+    const double R = z * (0.66666666666666696 + z * (0.39999999999899505 + z * L));
+    const double low = k * 5.4979230187083712e-14;
+    return aggi_log_edge(x, k * 0.69314718055989033 + (f - (h - (s * (h + R) + low))));
+}
+
+/* m - s^2 exactly, for s in [1, 2] within an ulp or two of sqrt(m): s in two halves of 26 bits. */
+AGGI_INLINE double aggi_sqrt_residual(double m, double s) {
+    const double hi = (s + 201326592.0) - 201326592.0, lo = s - hi;
+    return ((m - hi * hi) - 2.0 * hi * lo) - lo * lo;
+}
+
+/* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of
+   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that is
+   -s u < m - s^2 <= s u (all are multiples of u^2, so the u^2/4 of the square does not matter).
+   Correctly rounded; negative: NaN, -0: -0. */
+AGGI_INLINE double aggi_sqrt_soft(double x) {
+    const uint64_t tiny = aggi_top(aggi_bits(x) - 0x0010000000000000u);
+    const uint64_t b = aggi_bits(aggi_pick(tiny, x * 18014398509481984.0, x));
+    const uint64_t e = (b >> 52) & 0x7ffu, odd = ~e & 1u;
+    const uint64_t mb = (b & 0x000fffffffffffffu) | ((1023u + odd) << 52);
+    const uint64_t h = ((e - odd + 1023u) >> 1) - (27u & tiny);
+    const double m = aggi_from_bits(mb), half = 0.5 * m, u = 2.2204460492503131e-16;
+    double y = aggi_from_bits(0x5fe6eb50c7b537a9u - (mb >> 1)), s, r;
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    s = m * y;
+    s = s + 0.5 * y * aggi_sqrt_residual(m, s);
+    r = aggi_sqrt_residual(m, s);
+    s = s + aggi_pick(aggi_top(aggi_bits(s * u - r)), u, 0.0) -
+        aggi_pick(aggi_top(aggi_bits((s * u + r) - 0.5 * u * u)), u, 0.0);
+    y = aggi_pick(aggi_above(aggi_bits(x), AGGI_INF - 1u), x, s * aggi_from_bits(h << 52));
+    y = aggi_pick(aggi_top(aggi_bits(x)), aggi_from_bits(AGGI_NAN), y);
+    return aggi_pick(aggi_top((aggi_bits(x) & ~AGGI_SIGN) - 1u), x, y);
+}
+
+#ifdef AGGI_X86 /* the instruction rounds correctly too: same bits, sooner; sqrt() may call libm */
+AGGI_INLINE double aggi_sqrt(double x) {
+    typedef double pair AGGI_VECTOR(16);
+    const pair v = {x, 0};
+    return __builtin_ia32_sqrtsd(v)[0];
+}
+#else
+AGGI_INLINE double aggi_sqrt(double x) { return aggi_sqrt_soft(x); }
+#endif
+
+/* 53 random bits, 0 .. 2^53 - 1; times AGGI_ULP53 a number in [0,1). */
+#define AGGI_ULP53 (1.0 / 9007199254740992.0)
+
+AGGI_INLINE double aggi_draw53(const agg_rng *rng) { return (double)(rng->next(rng->self) >> 11); }
+
+/* Is every number of x finite? 0*x is NaN for NaN and Inf, and NaN survives sums. */
+AGGI_UNUSED static int aggi_all_finite(const agg_real *x, size_t n) {
+    agg_real lane[64 / sizeof(agg_real)] = {0}, sum = 0;
+    const size_t lanes = sizeof lane / sizeof *lane;
+    size_t i, l;
+    for (i = 0; i + lanes <= n; i += lanes)
+        for (l = 0; l < lanes; l++) lane[l] += 0 * x[i + l];
+    for (; i < n; i++) sum += 0 * x[i];
+    for (l = 0; l < lanes; l++) sum += lane[l];
+    return sum == 0;
+}
+
+/* Memory is laid out twice by the same code: with base == NULL to count, then for real. Every piece
+   starts a cache line. */
+#define AGGI_ALIGN ((size_t)64)
+
+typedef struct aggi_arena {
+    unsigned char *base;
+    size_t used, size;
+    int bad; /* a size overflowed */
+} aggi_arena;
+
+AGGI_UNUSED static aggi_arena aggi_arena_make(void *memory, size_t size) {
+    const size_t past = memory ? (size_t)((uintptr_t)memory % AGGI_ALIGN) : 0;
+    const size_t skip = past ? AGGI_ALIGN - past : 0;
+    aggi_arena a;
+    a.base = memory && size >= skip ? (unsigned char *)memory + skip : NULL;
+    a.size = size >= skip ? size - skip : 0;
+    a.used = 0;
+    a.bad = 0;
+    return a;
+}
+
+/* Bytes that hold what was counted, wherever they begin; 0: it does not fit a size_t. */
+AGGI_UNUSED static size_t aggi_arena_size(const aggi_arena *a) {
+    return a->bad ? 0 : a->used + AGGI_ALIGN;
+}
+
+AGGI_UNUSED static void *aggi_take(aggi_arena *a, size_t count, size_t each) {
+    const size_t max = (size_t)-1 / 4, at = (a->used + AGGI_ALIGN - 1) / AGGI_ALIGN * AGGI_ALIGN;
+    if (a->bad || (each && count > max / each) || at > max - count * each) {
+        a->bad = 1;
+        return NULL;
+    }
+    a->used = at + count * each;
+    return a->base && a->used <= a->size ? a->base + at : NULL;
+}
+
+AGGI_UNUSED static agg_real *aggi_take_real(aggi_arena *a, size_t count) {
+    return (agg_real *)aggi_take(a, count, sizeof(agg_real));
+}
+
+AGGI_UNUSED static double *aggi_take_f64(aggi_arena *a, size_t count) {
+    return (double *)aggi_take(a, count, sizeof(double));
+}
+
+AGGI_UNUSED static size_t *aggi_take_size(aggi_arena *a, size_t count) {
+    return (size_t *)aggi_take(a, count, sizeof(size_t));
+}
+
+AGGI_INLINE int aggi_product_fits(size_t a, size_t b) { return !a || b <= (size_t)-1 / 64 / a; }
+
+AGGI_END_CODE
+#endif /* AGGI_CORE */
+#endif
+
 #if defined(AGGREGATORS_IMPLEMENTATION) && !defined(AGGREGATORS_IMPLEMENTED)
-  #define AGGREGATORS_IMPLEMENTED
+#define AGGREGATORS_IMPLEMENTED
 /* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function
    per rule in the order of RULES, 6 pre-aggregations, 7 the call, 8 what a host can ask, 9 attacks.
    aggi_ names are private. */
-  #include <string.h> /* memcpy, memmove, memset */
 
 /* ---- 1 configuration ------------------------------------------------------------------------- */
 
-  #ifndef AGG_ASSERT
-    #include <assert.h>
-    #define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
-  #endif
-  #if defined(__clang__) /* no fma behind our back: it would make the bits depend on the machine */
-    #pragma STDC FP_CONTRACT OFF
-  #elif defined(__GNUC__) && !defined(__TINYC__)
-    #pragma GCC push_options
-    #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
-    #if FLT_EVAL_METHOD == 1
-      #pragma GCC optimize(                                                                        \
-          "excess-precision=fast") /* s390x as ISO C: float sums in double, if one lets it */
-    #endif
-  #endif
-  #if defined(__GNUC__) && !defined(__TINYC__)
-    #define AGGI_INLINE        static inline __attribute__((always_inline))
-    #define AGGI_RESTRICT      __restrict__
-    #define AGGI_VECTOR(bytes) __attribute__((vector_size(bytes)))
-    #define AGGI_PREFETCH(p)   __builtin_prefetch(p)
-    #if defined(__clang__) || __GNUC__ >= 9
-      #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
-    #endif
-  #else
-    #define AGGI_INLINE static
-    #define AGGI_RESTRICT
-    #define AGGI_PREFETCH(p) ((void)(p))
-    #define AGGI_VECTOR(                                                                           \
-        bytes) /* a "vector" of one number: the lanes, and so the bits, stay as they are */
-  #endif
-  #if defined(__GNUC__) && !defined(__TINYC__) && defined(__SSE2__)
-    #define AGGI_X86
-    #if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
-      #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
-    #endif
-    #if !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
-      #define AGGI_AVX2                                                                            \
-        __attribute__((                                                                            \
-            target("avx2"))) /* hot kernels once more, chosen at run time; no fma: same bits */
-    #endif
-  #endif
+/* clang-format off */
 
-  #ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
-                   /* clang-format off */
-
-  #define AGGI_CLONE(name, params, args)                                \
+#ifndef AGG_ASSERT
+#include <assert.h>
+#define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
+#endif
+#if defined(__clang__) || (defined(AGGI_GNU) && __GNUC__ >= 9)
+#define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
+#endif
+#ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
+#define AGGI_CLONE(name, params, args)                                \
       AGGI_AVX2 static void name##_avx2 params { name##_body args; }    \
       static void name params {                                         \
           if (avx2) name##_avx2 args;                                   \
           else      name##_body args;                                   \
       }
-                   /* clang-format on */
-  #else
-    #define AGGI_CLONE(name, params, args)                                                         \
-      static void name params { name##_body args; }
-  #endif
+#else
+#define AGGI_CLONE(name, params, args) static void name params { name##_body args; }
+#endif
+#define AGGI_LANES (64 / sizeof(agg_real)) /* accumulators of a sum: part of the result's definition */
+#define AGGI_BLOCK ((size_t)256)  /* coordinates summed in agg_real before the sum moves on to double */
+#define AGGI_CHUNK ((size_t)2048) /* coordinates that stay in the cache while all pairs visit them */
+#define AGGI_COLS  ((size_t)64)   /* columns sorted together */
+#define AGGI_FAR   16777216.0     /* GM: rows beyond this many radii are pulled in to it */
+#ifdef AGG_DOUBLE
+#define AGGI_TINY 1e-280        /* a sum of squares outside these two may have lost terms */
+#define AGGI_HUGE 1e280
+#else
+#define AGGI_TINY 1e-24
+#define AGGI_HUGE 1e300
+#endif
 
-  #define AGGI_LANES                                                                               \
-    (64 /                                                                                          \
-     sizeof(                                                                                       \
-         agg_real)) /* accumulators of a sum over coordinates: part of the result's definition */
-  #define AGGI_BLOCK                                                                               \
-    ((size_t)256) /* coordinates summed in agg_real before the sum moves on to double */
-  #define AGGI_CHUNK                                                                               \
-    ((size_t)2048)               /* coordinates that stay in the cache while all pairs visit them */
-  #define AGGI_COLS ((size_t)64) /* columns sorted together */
-  #define AGGI_FAR  16777216.0   /* GM: rows beyond this many radii are pulled in to it */
-  #ifdef AGG_DOUBLE
-    #define AGGI_REAL_MAX DBL_MAX
-    #define AGGI_TINY     1e-280 /* a sum of squares outside these two may have lost terms on the way */
-    #define AGGI_HUGE     1e280
-  #else
-    #define AGGI_REAL_MAX ((double)FLT_MAX)
-    #define AGGI_TINY     1e-24
-    #define AGGI_HUGE     1e300
-  #endif
+/* clang-format on */
+
+AGGI_BEGIN_CODE
 
 /* ---- 2 numbers: no libm, so the same bits everywhere ----------------------------------------- */
 
@@ -375,25 +596,11 @@ static double aggi_infinity(void) {
     return big * 2;
 }
 
-static int aggi_finite(double v) { return v - v == 0; }
-
 static double aggi_abs(double v) { return v < 0 ? -v : v; }
 
 static double aggi_min(double a, double b) { return a < b ? a : b; }
 
 static double aggi_max(double a, double b) { return a > b ? a : b; }
-
-static uint64_t aggi_bits(double v) {
-    uint64_t u;
-    memcpy(&u, &v, sizeof u);
-    return u;
-}
-
-static double aggi_from_bits(uint64_t u) {
-    double v;
-    memcpy(&v, &u, sizeof v);
-    return v;
-}
 
 /* -1022 <= e <= 1023 */
 static double aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); }
@@ -401,44 +608,8 @@ static double aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 5
 /* floor(log2 |v|), v normal */
 static int aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1023; }
 
-/* Newton, then one step with the exact remainder v - y*y (Dekker): 0.51 ulp */
-static double aggi_sqrt(double v) {
-    double scale = 1, y, hi, lo, rest;
-    int i;
-    if (!(v > 0)) return 0;
-    if (v < 1e-200) {
-        v *= aggi_pow2(400);
-        scale = aggi_pow2(-200);
-    } else if (v > 1e200) {
-        if (!aggi_finite(v)) return v;
-        v *= aggi_pow2(-400);
-        scale = aggi_pow2(200);
-    }
-    y = aggi_from_bits((aggi_bits(v) >> 1) + ((uint64_t)1023 << 51));
-    for (i = 0; i < 5; i++) y = 0.5 * (y + v / y);
-    hi = y * 134217729.0;
-    hi = hi - (hi - y);
-    lo = y - hi;
-    rest = ((v - hi * hi) - 2 * hi * lo) - lo * lo;
-    return (y + rest / (2 * y)) * scale;
-}
-
-/* v > 0. v = m 2^e; log m = 2 atanh((m-1)/(m+1)) */
-static double aggi_log(double v) {
-    int e, k;
-    double m, s, sum = 0;
-    if (!aggi_finite(v)) return v;
-    if (v < DBL_MIN) return aggi_log(v * aggi_pow2(64)) - 64 * 0.69314718055994530942;
-    e = aggi_exponent(v);
-    m = v * aggi_pow2(-e / 2) * aggi_pow2(-(e - e / 2));
-    if (m > 1.41421356237309504880) {
-        m *= 0.5;
-        e++;
-    }
-    s = (m - 1) / (m + 1);
-    for (k = 10; k >= 0; k--) sum = sum * s * s + 1.0 / (2 * k + 1);
-    return 2 * s * sum + e * 0.69314718055994530942;
-}
+/* a rounding error below 0 counts as 0 */
+static double aggi_root0(double v) { return v > 0 ? aggi_sqrt(v) : 0; }
 
 /* Acklam's rational approximation, 1e-9: enough for attacks */
 static double aggi_normal_quantile(double p) {
@@ -458,7 +629,7 @@ static double aggi_normal_quantile(double p) {
     if (p > 0.5) return -aggi_normal_quantile(1 - p);
     p = aggi_max(p, 1e-300);
     if (p < 0.02425) {
-        x = aggi_sqrt(-2 * aggi_log(p));
+        x = aggi_root0(-2 * aggi_log(p));
         for (i = 0; i < 6; i++) num = num * x + c[i];
         for (i = 0; i < 5; i++) den = den * x + d[i];
         return num / den;
@@ -470,9 +641,7 @@ static double aggi_normal_quantile(double p) {
 }
 
 /* (0,1), never an end */
-static double aggi_uniform(agg_rng rng) {
-    return ((double)(rng.next(rng.self) >> 11) + 0.5) * (1.0 / 9007199254740992.0);
-}
+static double aggi_uniform(agg_rng rng) { return (aggi_draw53(&rng) + 0.5) * AGGI_ULP53; }
 
 typedef struct aggi_item {
     double key;
@@ -496,7 +665,7 @@ static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) {
 /* root of the median length; keys are roots */
 static double aggi_median_root(const aggi_item *sorted, size_t n) {
     const double a = sorted[(n - 1) / 2].key, b = sorted[n / 2].key;
-    return a < b ? b * aggi_sqrt(0.5 + 0.5 * (a / b) * (a / b)) : b;
+    return a < b ? b * aggi_root0(0.5 + 0.5 * (a / b) * (a / b)) : b;
 }
 
 AGGI_INLINE size_t aggi_popcount(uint64_t u) {
@@ -504,42 +673,17 @@ AGGI_INLINE size_t aggi_popcount(uint64_t u) {
     u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
     return (size_t)(((u + (u >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
-  #if defined(__GNUC__) && !defined(__TINYC__)
+#if defined(__GNUC__) && !defined(__TINYC__)
 /* index of the lowest one; u != 0 */
 AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
-  #else
+#else
 AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
-  #endif
+#endif
 
 /* ---- 3 scratch and context ------------------------------------------------------------------- */
 
-typedef struct aggi_arena {
-    unsigned char *base;
-    size_t used;
-    int overflow;
-} aggi_arena; /* base NULL: only counts */
-
-/* cache-line aligned */
-static void *aggi_take(aggi_arena *a, size_t count, size_t size) {
-    const size_t max = (size_t)-1 / 4;
-    size_t bytes;
-    void *p;
-    if (count > max / size) {
-        a->overflow = 1;
-        return NULL;
-    }
-    bytes = (count * size + 63) / 64 * 64;
-    if (bytes > max - a->used) {
-        a->overflow = 1;
-        return NULL;
-    }
-    p = a->base ? a->base + a->used : NULL;
-    a->used += bytes;
-    return p;
-}
-
-typedef struct
-    aggi_mix { /* a pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j] */
+/* A pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j]. */
+typedef struct aggi_mix {
     size_t n_in, n_out;
     double *weight, *total;
     agg_real *rows;
@@ -620,9 +764,9 @@ typedef struct aggi_ctx {
     double k_total;
 } aggi_ctx;
 
-  #define AGGI_SUSPECT                                                                             \
+#define AGGI_SUSPECT                                                                               \
     (-1) /* what a rule returns when it met a number that is not finite and nobody looked yet */
-  #define AGGI_WORDS(n) (((n) + 63) / 64)
+#define AGGI_WORDS(n) (((n) + 63) / 64)
 
 static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
 
@@ -668,7 +812,7 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) {
     size_t i;
     if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) ||
         (square && n > (size_t)-1 / 64 / n)) {
-        a->overflow = 1;
+        a->bad = 1;
         return;
     }
     c->x = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
@@ -787,56 +931,47 @@ static double aggi_add_lanes(const double *lane) {
         }                                                                                                               \
     }
 /* clang-format on */
-  #define AGGI_LOAD(v, from) memcpy(&v, from, sizeof v)
-  #if defined(__AVX512F__)
-typedef agg_real aggi_vec AGGI_VECTOR(64);
-  #elif defined(__AVX__)
-typedef agg_real aggi_vec AGGI_VECTOR(32);
-  #else
-typedef agg_real aggi_vec AGGI_VECTOR(16);
-  #endif
 AGGI_TILE_KERNEL(aggi_tile_base, , agg_real, aggi_vec, AGGI_LOAD)
-  #ifdef AGGI_AVX2
-typedef agg_real aggi_vec_avx2 AGGI_VECTOR(32);
-AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, agg_real, aggi_vec_avx2, AGGI_LOAD)
-  #endif
+#ifdef AGGI_AVX2
+AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, agg_real, aggi_wide, AGGI_LOAD)
+#endif
 /* The same with differences and squares in double, for GM, whose angles between far rows need more
    than float distances. */
-  #ifdef AGG_DOUBLE
-    #define aggi_exact_base aggi_tile_base
-    #define aggi_exact_avx2 aggi_tile_avx2
-  #elif defined(AGGI_CONVERT)
-    #define AGGI_LOAD4(v, from)                                                                    \
-      do {                                                                                         \
+#ifdef AGG_DOUBLE
+#define aggi_exact_base aggi_tile_base
+#define aggi_exact_avx2 aggi_tile_avx2
+#elif defined(AGGI_CONVERT)
+#define AGGI_LOAD4(v, from)                                                                        \
+    do {                                                                                           \
         aggi_four t4;                                                                              \
         memcpy(&t4, from, sizeof t4);                                                              \
         v = AGGI_CONVERT(t4, aggi_wide_four);                                                      \
-      } while (0)
+    } while (0)
 typedef float aggi_four AGGI_VECTOR(16);
 typedef double aggi_wide_four AGGI_VECTOR(32);
-    #define AGGI_LOAD2(v, from)                                                                    \
-      do {                                                                                         \
+#define AGGI_LOAD2(v, from)                                                                        \
+    do {                                                                                           \
         aggi_two t2;                                                                               \
         memcpy(&t2, from, sizeof t2);                                                              \
         v = AGGI_CONVERT(t2, aggi_wide_two);                                                       \
-      } while (0)
+    } while (0)
 typedef float aggi_two AGGI_VECTOR(8);
 typedef double aggi_wide_two AGGI_VECTOR(16);
-    #ifdef __AVX__
+#ifdef __AVX__
 AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_four, AGGI_LOAD4)
-    #else
+#else
 AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_two, AGGI_LOAD2)
-    #endif
-    #ifdef AGGI_AVX2
+#endif
+#ifdef AGGI_AVX2
 AGGI_TILE_KERNEL(aggi_exact_avx2, AGGI_AVX2, double, aggi_wide_four, AGGI_LOAD4)
-    #endif
-  #else
-    #define AGGI_LOAD1(v, from) v = (double)*(from)
+#endif
+#else
+#define AGGI_LOAD1(v, from) v = (double)*(from)
 AGGI_TILE_KERNEL(aggi_exact_base, , double, double, AGGI_LOAD1)
-  #endif
+#endif
 static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_real *const *b,
                       size_t at, size_t blocks, double *sum) {
-  #ifdef AGGI_AVX2
+#ifdef AGGI_AVX2
     if (avx2) {
         if (exact)
             aggi_exact_avx2(a, b, at, blocks, sum);
@@ -844,7 +979,7 @@ static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_r
             aggi_tile_avx2(a, b, at, blocks, sum);
         return;
     }
-  #endif
+#endif
     (void)avx2;
     if (exact)
         aggi_exact_base(a, b, at, blocks, sum);
@@ -937,16 +1072,16 @@ static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
         big = aggi_max(big, aggi_min(t, DBL_MAX));
     }
     if (!(big > 0)) return 0;
-    unit = aggi_near_power(aggi_sqrt(big));
+    unit = aggi_near_power(aggi_root0(big));
     for (k = 0; k < dim; k++) {
         const double t = (double)a[k] / unit - (b ? (double)b[k] / unit : 0);
         sum[k % 8] += t * t;
     }
-    return aggi_sqrt(aggi_sqrt(aggi_sum8(sum))) * aggi_sqrt(unit);
+    return aggi_root0(aggi_root0(aggi_sum8(sum))) * aggi_root0(unit);
 }
 
 static double aggi_pair_root(const aggi_ctx *c, double v) {
-    return c->wide ? v : aggi_sqrt(aggi_sqrt(v));
+    return c->wide ? v : aggi_root0(aggi_root0(v));
 }
 
 /* squared distance, in units of another pair's */
@@ -977,7 +1112,7 @@ static int aggi_pairs(aggi_ctx *c) {
                     v = c->wide > 0 ? root : root * root * (root * root);
                     if (!c->wide && root > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
                 } else if (c->wide > 0)
-                    v = aggi_sqrt(aggi_sqrt(v));
+                    v = aggi_root0(aggi_root0(v));
                 c->pair[i * n + j] = c->pair[j * n + i] = v;
             }
         }
@@ -1031,7 +1166,7 @@ static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n,
         double sum = 0;
         for (s = 0; s < c->slices; s++) sum += c->part[s * n + i];
         if (!aggi_finite(sum) && !c->checked) return AGGI_SUSPECT;
-        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_sqrt(aggi_sqrt(sum))
+        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_root0(aggi_root0(sum))
                                                      : aggi_root(rows[i], center, c->dim);
     }
     return AGG_OK;
@@ -1182,33 +1317,33 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
         }                                                                                                               \
     }
 /* clang-format on */
-  #define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
-  #define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
-  #if defined(AGGI_X86)
-    #ifdef AGG_DOUBLE
-      #define AGGI_MIN128 __builtin_ia32_minpd
-      #define AGGI_MAX128 __builtin_ia32_maxpd
-      #define AGGI_MIN256 __builtin_ia32_minpd256
-      #define AGGI_MAX256 __builtin_ia32_maxpd256
-    #else
-      #define AGGI_MIN128 __builtin_ia32_minps
-      #define AGGI_MAX128 __builtin_ia32_maxps
-      #define AGGI_MIN256 __builtin_ia32_minps256
-      #define AGGI_MAX256 __builtin_ia32_maxps256
-    #endif
+#define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
+#define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
+#if defined(AGGI_X86)
+#ifdef AGG_DOUBLE
+#define AGGI_MIN128 __builtin_ia32_minpd
+#define AGGI_MAX128 __builtin_ia32_maxpd
+#define AGGI_MIN256 __builtin_ia32_minpd256
+#define AGGI_MAX256 __builtin_ia32_maxpd256
+#else
+#define AGGI_MIN128 __builtin_ia32_minps
+#define AGGI_MAX128 __builtin_ia32_maxps
+#define AGGI_MIN256 __builtin_ia32_minps256
+#define AGGI_MAX256 __builtin_ia32_maxps256
+#endif
 typedef agg_real aggi_vec128 AGGI_VECTOR(16);
 typedef agg_real aggi_vec256 AGGI_VECTOR(32);
-    #ifdef __AVX__
+#ifdef __AVX__
 AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-    #else
+#else
 AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec128, AGGI_MIN128, AGGI_MAX128)
-    #endif
-    #ifdef AGGI_AVX2
+#endif
+#ifdef AGGI_AVX2
 AGGI_SORT_KERNEL(aggi_sort_avx2, AGGI_AVX2, aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-    #endif
-  #else
+#endif
+#else
 AGGI_SORT_KERNEL(aggi_sort_base, , agg_real, AGGI_LESS, AGGI_MORE)
-  #endif
+#endif
 
 /* Mean of the sorted values [from, to) of each column. */
 AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
@@ -1271,12 +1406,12 @@ AGGI_CLONE(aggi_window_mean,
            (avx2, cols, n, keep, near, mean, tie, odd))
 
 static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
-  #ifdef AGGI_AVX2
+#ifdef AGGI_AVX2
     if (c->avx2) {
         aggi_sort_avx2(cols, c->network, c->comparisons);
         return;
     }
-  #endif
+#endif
     aggi_sort_base(cols, c->network, c->comparisons);
 }
 
@@ -1301,9 +1436,9 @@ static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
     }
 /* clang-format on */
 AGGI_LOAD_KERNEL(aggi_load_base, , aggi_vec)
-  #ifdef AGGI_AVX2
-AGGI_LOAD_KERNEL(aggi_load_avx2, AGGI_AVX2, aggi_vec_avx2)
-  #endif
+#ifdef AGGI_AVX2
+AGGI_LOAD_KERNEL(aggi_load_avx2, AGGI_AVX2, aggi_wide)
+#endif
 static void aggi_load(const aggi_ctx *c, size_t at, size_t width, agg_real *cols, agg_real *odd) {
     size_t i, l;
     if (width < AGGI_COLS) { /* the last ones: filled up with zeros */
@@ -1312,12 +1447,12 @@ static void aggi_load(const aggi_ctx *c, size_t at, size_t width, agg_real *cols
                 odd[l] += cols[i * AGGI_COLS + l] = l < width ? c->k_rows[i][at + l] : 0;
         return;
     }
-  #ifdef AGGI_AVX2
+#ifdef AGGI_AVX2
     if (c->avx2) {
         aggi_load_avx2(c->k_rows, c->k_n, at, cols, odd);
         return;
     }
-  #endif
+#endif
     aggi_load_base(c->k_rows, c->k_n, at, cols, odd);
 }
 
@@ -1800,7 +1935,7 @@ static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const si
     }
     most = c->item[neighbours - 1].key; /* the root of the score, then */
     for (j = 0; j < neighbours && most > 0; j++) sum += aggi_pair_square(c, c->item[j].key, most);
-    return most * aggi_sqrt(aggi_sqrt(sum));
+    return most * aggi_root0(aggi_root0(sum));
 }
 
 /* candidates - f - 1, classic - f - 2 */
@@ -1837,7 +1972,7 @@ static double aggi_gm_value(const double *m, size_t n, const double *w, double *
         half += 0.5 * w[j] * q;
     }
     for (j = 0; j < n; j++) {
-        d[j] = aggi_sqrt(d[j] - half);
+        d[j] = aggi_root0(d[j] - half);
         value += d[j];
     }
     return value;
@@ -1895,7 +2030,7 @@ static double aggi_gm_residual(const double *cosine, size_t n, const double *d, 
         a[j] = d[j] > close ? 1 : 0;
         at += 1 - a[j];
     }
-    return aggi_max(0, aggi_sqrt(aggi_gm_apply(cosine, n, a, tmp)) - at) / (double)n;
+    return aggi_max(0, aggi_root0(aggi_gm_apply(cosine, n, a, tmp)) - at) / (double)n;
 }
 
 /* Newton's step: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, with p = sum_j p_j
@@ -1956,7 +2091,7 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
     double value = 0, r, at = 0, sum, close;
     size_t i, j, best = 0, t, h;
     for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
-        for (j = 0, sum = 0; j < n; j++) sum += aggi_sqrt(m[i * n + j]);
+        for (j = 0, sum = 0; j < n; j++) sum += aggi_root0(m[i * n + j]);
         if (!i || sum < value) {
             value = sum;
             best = i;
@@ -1964,7 +2099,7 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
     }
     for (j = 0; j < n; j++) {
         w[j] = j == best;
-        d[j] = aggi_sqrt(m[best * n + j]);
+        d[j] = aggi_root0(m[best * n + j]);
     }
     close = aggi_gm_close(
         gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
@@ -1975,7 +2110,7 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
         }
     aggi_gm_cosines(m, n, d, cosine);
     if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
-    r = aggi_sqrt(aggi_gm_apply(cosine, n, step, tmp));
+    r = aggi_root0(aggi_gm_apply(cosine, n, step, tmp));
     aggi_gm_weiszfeld(
         n, d,
         step); /* leave the row towards the mean of the others; by how much, the value decides: */
@@ -2197,14 +2332,14 @@ static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *in
         dot *= inverse[i] * kappa / m; /* u_i.rest/m */
         least += d[i] > close ? d[i] * (1 - dot) : -d[i];
         if (d[i] > close)
-            longest = aggi_max(longest, aggi_sqrt(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
+            longest = aggi_max(longest, aggi_root0(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
     }
     return least / longest;
 }
 
 /* the unit of row i, in that of the ball */
 static double aggi_gm_unit(const aggi_ctx *c, size_t i, double unit) {
-    return aggi_min(aggi_ratio(aggi_sqrt(c->length[i]), unit), 1e290);
+    return aggi_min(aggi_ratio(aggi_root0(c->length[i]), unit), 1e290);
 }
 
 /* The bound when |u_i| <= longest and |r| = r; pull_i > 0 for the m rows not close to z. */
@@ -2238,11 +2373,11 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
         for (s = 0; s < c->slices; s++) square += c->part[s * (n + 1) + i];
         if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
         if (i == n) {
-            r = aggi_sqrt(square);
+            r = aggi_root0(square);
             break;
         }
-        longest = aggi_max(longest, aggi_sqrt(square) * pull[i]);
-        d[i] = aggi_sqrt(square) * aggi_gm_unit(c, i, unit);
+        longest = aggi_max(longest, aggi_root0(square) * pull[i]);
+        d[i] = aggi_root0(square) * aggi_gm_unit(c, i, unit);
         sum += d[i];
     }
     c->report.gap = 0;
@@ -2256,7 +2391,7 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
         }
         aggi_run(c, aggi_gm_pass2);
         for (s = 0, r = 0; s < c->slices; s++) r += c->part[s];
-        r = aggi_sqrt(r);
+        r = aggi_root0(r);
         least = aggi_gm_bound(d, pull, n, r, 1);
         if (!(sum <= least * (1 + goal)))
             least =
@@ -2296,11 +2431,11 @@ static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *co
     size_t i, j, p, s;
     aggi_run(c, aggi_gm_angles_job);
     for (i = 0, p = 0; i < n; i++) {
-        const double ui = d[i] / aggi_ratio(aggi_sqrt(c->length[i]),
+        const double ui = d[i] / aggi_ratio(aggi_root0(c->length[i]),
                                             unit); /* distance of row i in its own unit */
         cosine[i * n + i] = d[i] > 0;
         for (j = i + 1; j < n; j++, p++) {
-            const double uj = d[j] / aggi_ratio(aggi_sqrt(c->length[j]), unit);
+            const double uj = d[j] / aggi_ratio(aggi_root0(c->length[j]), unit);
             double dot = 0;
             for (s = 0; s < c->slices; s++) dot += c->part[s * pairs + p];
             cosine[i * n + j] = cosine[j * n + i] =
@@ -2451,7 +2586,7 @@ static int aggi_bulyan(aggi_ctx *c) {
 
 static int aggi_cclip(aggi_ctx *c) {
     const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
-    double tau = aggi_sqrt(c->desc->tau), kept = 0;
+    double tau = aggi_root0(c->desc->tau), kept = 0;
     size_t i, t;
     int status = AGG_OK;
     for (i = 0; i <= n; i++) c->weight[i] = 0;
@@ -2531,7 +2666,7 @@ static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, do
     for (i = 1; i < n; i++)
         if (b[i * n + i] > b[top * n + top]) top = i;
     for (i = 0; i < n; i++) norm += b[top * n + i] * b[top * n + i];
-    for (i = 0; i < n; i++) v[i] = b[top * n + i] / aggi_sqrt(norm);
+    for (i = 0; i < n; i++) v[i] = b[top * n + i] / aggi_root0(norm);
     for (i = 0; i < n; i++)
         for (j = 0; j < n; j++) value += v[i] * a[i * n + j] * v[j];
     return aggi_max(value, 0);
@@ -2580,10 +2715,10 @@ static int aggi_caf(aggi_ctx *c) {
             aggi_centred_gram(c, w, unit, all, n, c->mat);
             for (i = 0; i < n; i++)
                 for (j = 0; j < n; j++)
-                    scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_sqrt(w[i]) * aggi_sqrt(w[j]) *
+                    scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_root0(w[i]) * aggi_root0(w[j]) *
                                                                    c->mat[i * n + j] / left
                                                              : 0;
-            spread = aggi_sqrt(aggi_sqrt(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) *
+            spread = aggi_root0(aggi_root0(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) *
                      aggi_pair_root(c, unit);
         }
         if (spread < best) {
@@ -2594,7 +2729,7 @@ static int aggi_caf(aggi_ctx *c) {
         if (!(spread > 0)) break;
         for (i = 0; i < n; i++) {
             for (j = 0, tau[i] = 0; j < n; j++)
-                if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_sqrt(w[j]) * v[j];
+                if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_root0(w[j]) * v[j];
             tau[i] *= tau[i];
             if (w[i] > 0) most = aggi_max(most, tau[i]);
         }
@@ -2716,7 +2851,7 @@ static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) {
 }
 
 static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
-    double most = aggi_sqrt(c->desc->clip);
+    double most = aggi_root0(c->desc->clip);
     size_t i;
     (void)aggi_lengths(c, c->x, c->n, NULL);
     if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
@@ -2788,39 +2923,21 @@ static agg_status aggi_validate(const agg_desc *d) {
     return d->rule == AGG_MULTI_KRUM && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
 }
 
-static int aggi_has_avx2(void) {
-  #ifdef AGGI_AVX2
-    return __builtin_cpu_supports("avx2") ? 1 : 0;
-  #else
-    return 0;
-  #endif
-}
-
 /* bytes of scratch, 0 if they do not fit a size_t */
 static size_t aggi_measure(const agg_desc *d) {
     aggi_ctx c;
-    aggi_arena a = {NULL, 0, 0};
+    aggi_arena a = aggi_arena_make(NULL, 0);
     memset(&c, 0, sizeof c);
     c.desc = d;
     c.slices = aggi_slices(d->n, d->dim);
     aggi_layout(&c, &a);
-    return a.overflow ? 0 : a.used + 63;
-}
-
-static int aggi_row_finite(const agg_real *x, size_t dim) {
-    agg_real lane[AGGI_LANES] = {0}, sum = 0;
-    size_t k, l;
-    for (k = 0; k + AGGI_LANES <= dim; k += AGGI_LANES)
-        for (l = 0; l < AGGI_LANES; l++) lane[l] += x[k + l] * 0;
-    for (l = 0; k + l < dim; l++) lane[l] += x[k + l] * 0;
-    for (l = 0; l < AGGI_LANES; l++) sum += lane[l];
-    return sum == 0;
+    return aggi_arena_size(&a);
 }
 
 static void aggi_drop_bad_rows(aggi_ctx *c) {
     size_t i, m = 0;
     for (i = 0; i < c->sent_n; i++) {
-        if (!aggi_row_finite(c->sent[i], c->dim)) continue;
+        if (!aggi_all_finite(c->sent[i], c->dim)) continue;
         c->id[m] = c->id[i];
         c->sent[m++] = c->sent[i];
     }
@@ -2924,7 +3041,7 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
                                  void *scratch, size_t scratch_size, agg_report *report) {
     const agg_status valid = aggi_validate(d);
     aggi_ctx c;
-    aggi_arena a = {(unsigned char *)scratch, 0, 0};
+    aggi_arena a = aggi_arena_make(scratch, scratch_size);
     size_t i, need;
     int status;
     if (valid != AGG_OK) return valid;
@@ -2936,8 +3053,7 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
     c.desc = d;
     c.dim = d->dim;
     c.slices = aggi_slices(d->n, d->dim);
-    c.avx2 = aggi_has_avx2();
-    a.base += (64 - (uintptr_t)scratch % 64) % 64;
+    c.avx2 = AGGI_HAS_AVX2;
     aggi_layout(&c, &a);
     if (report) {
         c.report.weight = report->weight;
@@ -2970,42 +3086,42 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
 /* ---- 8 what a host can ask ------------------------------------------------------------------- */
 
 AGG_API const char *agg_status_text(agg_status s) {
-  #define AGG_X(id, text)                                                                          \
-  case id: return text;
+#define AGG_X(id, text)                                                                            \
+    case id: return text;
     switch (s) { AGG_STATUS_LIST(AGG_X) case AGG_STATUS_COUNT : break; }
-  #undef AGG_X
+#undef AGG_X
     return "unknown status";
 }
 
 AGG_API const char *agg_rule_name(agg_rule rule) {
-  #define AGG_X(id, name, cost, optimal)                                                           \
-  case id: return name;
+#define AGG_X(id, name, cost, optimal)                                                             \
+    case id: return name;
     switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-  #undef AGG_X
+#undef AGG_X
     return "unknown rule";
 }
 
 AGG_API const char *agg_rule_cost(agg_rule rule) {
-  #define AGG_X(id, name, cost, optimal)                                                           \
-  case id: return cost;
+#define AGG_X(id, name, cost, optimal)                                                             \
+    case id: return cost;
     switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-  #undef AGG_X
+#undef AGG_X
     return "unknown rule";
 }
 
 AGG_API const char *agg_attack_name(agg_attack_kind kind) {
-  #define AGG_X(id, name)                                                                          \
-  case id: return name;
+#define AGG_X(id, name)                                                                            \
+    case id: return name;
     switch (kind) { AGG_ATTACK_LIST(AGG_X) case AGG_ATTACK_COUNT : break; }
-  #undef AGG_X
+#undef AGG_X
     return "unknown attack";
 }
 
 AGG_API int agg_rule_is_order_optimal(agg_rule rule) {
-  #define AGG_X(id, name, cost, optimal)                                                           \
-  case id: return optimal;
+#define AGG_X(id, name, cost, optimal)                                                             \
+    case id: return optimal;
     switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-  #undef AGG_X
+#undef AGG_X
     return 0;
 }
 
@@ -3017,7 +3133,7 @@ AGG_API size_t agg_max_f(agg_rule rule, size_t n) {
 
 AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
     const double N = (double)n, F = (double)f,
-                 delta = aggi_min(aggi_sqrt((double)dim), 2 * aggi_sqrt(N - F));
+                 delta = aggi_min(aggi_root0((double)dim), 2 * aggi_root0(N - F));
     const int broken = !n || f > (n - 1) / 2;
     switch (rule) {
     case AGG_MDA: return broken ? aggi_infinity() : 2 * F / (N - F);
@@ -3025,9 +3141,9 @@ AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
     case AGG_MEAMED: return broken ? aggi_infinity() : 2 * F / (N - F) * delta;
     case AGG_CWMED: return broken ? aggi_infinity() : N / (2 * (N - F)) * delta;
     case AGG_KRUM:
-    case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) / (N - 2 * F));
+    case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_root0((N - F) / (N - 2 * F));
     case AGG_GM:
-        return broken ? aggi_infinity() : 1 + aggi_sqrt((N - F) * (N - F) / (N * (N - 2 * F)));
+        return broken ? aggi_infinity() : 1 + aggi_root0((N - F) * (N - F) / (N * (N - 2 * F)));
     case AGG_MEAN: return n && !f ? 0 : aggi_infinity();
     case AGG_BULYAN:
     case AGG_CCLIP:
@@ -3060,7 +3176,7 @@ static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, 
         for (i = 0; i < n; i++)
             if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
     }
-    unit = big > 0 ? aggi_near_power(aggi_sqrt(big)) : 1;
+    unit = big > 0 ? aggi_near_power(aggi_root0(big)) : 1;
     for (k = 0; k < dim; k++) {
         const double base = (double)first[k] / unit;
         double off = (double)out[k] / unit - base;
@@ -3068,7 +3184,7 @@ static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, 
             if (set >> i & 1) off -= ((double)rows[i][k] / unit - base) / count;
         sum += off * off;
     }
-    *error = aggi_sqrt(aggi_sqrt(sum)) * aggi_sqrt(unit);
+    *error = aggi_root0(aggi_root0(sum)) * aggi_root0(unit);
     *diameter = 0;
     for (i = 0; i < n; i++)
         for (j = 0; j < i; j++)
@@ -3084,8 +3200,8 @@ AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t 
     if (!rows || !out || !ratio || !n || !dim || n > 63) return AGG_ERR_ARG;
     if (f > (n - 1) / 2) return AGG_ERR_BOUND;
     for (i = 0; i < n; i++)
-        if (!rows[i] || !aggi_row_finite(rows[i], dim)) return AGG_ERR_ROWS;
-    if (!aggi_row_finite(out, dim)) return AGG_ERR_ARG;
+        if (!rows[i] || !aggi_all_finite(rows[i], dim)) return AGG_ERR_ROWS;
+    if (!aggi_all_finite(out, dim)) return AGG_ERR_ARG;
     for (set = ((uint64_t)1 << (n - f)) - 1; set < (uint64_t)1 << n;
          set = ((up ^ set) >> 2) / low | up) {
         low = set & (~set + 1); /* Gosper: the next number with as many ones */
@@ -3111,7 +3227,7 @@ static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, doubl
     for (i = 0; i < n; i++)
         squares += ((double)honest[i][k] - sum) * ((double)honest[i][k] - sum) / (double)n;
     *mean = sum;
-    *deviation = aggi_sqrt(squares);
+    *deviation = aggi_root0(squares);
 }
 
 /* How many deviations an adversary may stray so that, with the adversaries' help, it still looks
@@ -3199,11 +3315,7 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
     return AGG_OK;
 }
 
-  #if defined(__clang__)
-    #pragma STDC FP_CONTRACT DEFAULT
-  #elif defined(__GNUC__) && !defined(__TINYC__)
-    #pragma GCC pop_options
-  #endif
+AGGI_END_CODE
 #endif /* AGGREGATORS_IMPLEMENTATION */
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is

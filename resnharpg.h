@@ -3,11 +3,11 @@
    One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, needs no math library.
 
    In exactly one C or C++ file:                  In every other file:
-       #define RESNHARPG_IMPLEMENTATION               #include "resnharpg.h"
-       #include "resnharpg.h"                     (the define brings the code of aggregators.h too)
+#define RESNHARPG_IMPLEMENTATION               #include "resnharpg.h"
+#include "resnharpg.h"                     (the define brings the code of aggregators.h too)
 
    QUICK START (every example in this comment is compiled and run by `make test`)
-       #include "examples/envs/cartpole.h"
+#include "examples/envs/cartpole.h"
        int main(void) {
            static cartpole poles[11];                             // 10 agents train, the 11th pole is for the evaluation
            rn_env envs[11];
@@ -32,7 +32,7 @@
                 changelog, licence
    OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage), RN_NO_STDLIB (no malloc:
                 leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code of aggregators.h is in another of your
-                files), RN_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way),
+                files), AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way),
                 AGG_DOUBLE (double for float in both headers; the same in every file, a mix fails to link)
 
    THE ALGORITHM  (Algorithm 1 of the paper). Round t, agent n, with its own random numbers:
@@ -140,41 +140,41 @@
 #define RN_VERSION_MINOR 1
 #define RN_VERSION_PATCH 0
 #if defined(RN_STATIC) && !defined(AGG_STATIC) && !defined(AGGREGATORS_H)
-  #define AGG_STATIC
+#define AGG_STATIC
 #endif
 #include "aggregators.h"
 #ifndef RN_API
-  #if !defined(RN_STATIC)
-    #define RN_API extern
-  #elif defined(__GNUC__)
-    #define RN_API static __attribute__((unused))
-  #else
-    #define RN_API static
-  #endif
+#if !defined(RN_STATIC)
+#define RN_API extern
+#elif defined(__GNUC__)
+#define RN_API static __attribute__((unused))
+#else
+#define RN_API static
+#endif
 #endif
 #ifdef AGG_DOUBLE /* a mixed build fails to link instead of misreading rows */
-  #define rn_make_net_policy           rn_make_net_policy_f64
-  #define rn_make_table_policy         rn_make_table_policy_f64
-  #define rn_policy_act           rn_policy_act_f64
-  #define rn_policy_work_size          rn_policy_work_size_f64
-  #define rn_add_hessian_product  rn_add_hessian_product_f64
-  #define rn_make_trainer_desc    rn_make_trainer_desc_f64
-  #define rn_agent_size           rn_agent_size_f64
-  #define rn_agent_init           rn_agent_init_f64
-  #define rn_agent_begin_round          rn_agent_begin_round_f64
-  #define rn_agent_run_round          rn_agent_run_round_f64
-  #define rn_agent_direction      rn_agent_direction_f64
-  #define rn_server_size          rn_server_size_f64
-  #define rn_server_init          rn_server_init_f64
-  #define rn_server_theta         rn_server_theta_f64
-  #define rn_server_direction     rn_server_direction_f64
-  #define rn_server_update          rn_server_update_f64
-  #define rn_trainer_size         rn_trainer_size_f64
-  #define rn_trainer_init         rn_trainer_init_f64
-  #define rn_trainer_create       rn_trainer_create_f64
-  #define rn_trainer_theta        rn_trainer_theta_f64
-  #define rn_trainer_evaluate     rn_trainer_evaluate_f64
-  #define rn_evaluate             rn_evaluate_f64
+#define rn_make_net_policy           rn_make_net_policy_f64
+#define rn_make_table_policy         rn_make_table_policy_f64
+#define rn_policy_act           rn_policy_act_f64
+#define rn_policy_work_size          rn_policy_work_size_f64
+#define rn_add_hessian_product  rn_add_hessian_product_f64
+#define rn_make_trainer_desc    rn_make_trainer_desc_f64
+#define rn_agent_size           rn_agent_size_f64
+#define rn_agent_init           rn_agent_init_f64
+#define rn_agent_begin_round          rn_agent_begin_round_f64
+#define rn_agent_run_round          rn_agent_run_round_f64
+#define rn_agent_direction      rn_agent_direction_f64
+#define rn_server_size          rn_server_size_f64
+#define rn_server_init          rn_server_init_f64
+#define rn_server_theta         rn_server_theta_f64
+#define rn_server_direction     rn_server_direction_f64
+#define rn_server_update          rn_server_update_f64
+#define rn_trainer_size         rn_trainer_size_f64
+#define rn_trainer_init         rn_trainer_init_f64
+#define rn_trainer_create       rn_trainer_create_f64
+#define rn_trainer_theta        rn_trainer_theta_f64
+#define rn_trainer_evaluate     rn_trainer_evaluate_f64
+#define rn_evaluate             rn_evaluate_f64
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -492,115 +492,32 @@ RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps);
 #endif /* RESNHARPG_H */
 /* clang-format on */
 
-/* ---- stop here if you only want the API ---------------------------------------------------------------------- */
+/* ---- stop here if you only want the API ------------------------------------------------------ */
 #if defined(RESNHARPG_IMPLEMENTATION) && !defined(RESNHARPG_IMPLEMENTED)
-  #define RESNHARPG_IMPLEMENTED
+#define RESNHARPG_IMPLEMENTED
 /* 1 helpers, 2 mathematics, 3 random numbers, 4 matrix kernel, 5 networks, 6 tables, 7 estimators,
    8 agent, 9 server, 10 trainer, 11 saving, 12 evaluation, 13 theory */
-  #if !defined(AGGREGATORS_IMPLEMENTED) && !defined(RN_NO_AGGREGATORS)
-    #ifndef AGGREGATORS_IMPLEMENTATION
-      #define AGGREGATORS_IMPLEMENTATION
-    #endif
-    #include "aggregators.h"
-  #endif
-  #include <string.h> /* memcpy, memset */
-  #ifndef RN_NO_STDLIB
-    #include <stdlib.h> /* malloc, free */
-  #endif
-  #if defined(__clang__)
-    #pragma STDC FP_CONTRACT OFF
-  #elif defined(__GNUC__) && !defined(__TINYC__)
-    #pragma GCC push_options
-    #pragma GCC optimize("fp-contract=off", "tree-vectorize", "vect-cost-model=dynamic")
-    #if FLT_EVAL_METHOD == 1
-      #pragma GCC optimize("excess-precision=fast") /* see aggregators.h */
-    #endif
-  #endif
-  #if defined(_WIN32) && !defined(__clang__) && !defined(RN_NO_DISPATCH)
-    #define RN_NO_DISPATCH /* see aggregators.h */
-  #endif
-  #if !defined(RN_NO_DISPATCH) && defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX2__)
-    #define RNI_AVX2     __builtin_cpu_supports("avx2")
-    #define RNI_FOR_AVX2 __attribute__((target("avx2")))
-  #endif
-  #if defined(__SSE2__) && __STDC_HOSTED__ /* gcc's emmintrin.h includes stdlib.h */
-    #define RNI_SSE2
-    #include <emmintrin.h>
-  #endif
-  #if defined(__GNUC__)
-    #define RNI_RESTRICT __restrict__
-  #else
-    #define RNI_RESTRICT
-  #endif
+#if !defined(AGGREGATORS_IMPLEMENTATION) && !defined(RN_NO_AGGREGATORS)
+#define AGGREGATORS_IMPLEMENTATION
+#endif
+#include "aggregators.h" /* its core; its code too, unless that is in another file */
+#ifndef RN_NO_STDLIB
+#include <stdlib.h> /* malloc, free */
+#endif
+
+AGGI_BEGIN_CODE
 
 /* ---- 1 helpers ------------------------------------------------------------------------------- */
-/* Memory is laid out twice by the same code: first with base == NULL to count, then for real. */
-typedef struct rni_arena {
-    unsigned char *base;
-    size_t used, size;
-    int bad;
-} rni_arena;
 
-  #define RNI_ALIGN ((size_t)64)
-  #ifdef AGG_DOUBLE
-    #define RNI_REAL_MAX  1.7976931348623157e308
-    #define RNI_REAL_ROOT 1.3e154 /* its square fits */
-  #else
-    #define RNI_REAL_MAX  3.4028234663852886e38
-    #define RNI_REAL_ROOT 1.8e19
-  #endif
+#ifdef AGG_DOUBLE
+#define RNI_REAL_ROOT 1.3e154 /* its square fits */
+#else
+#define RNI_REAL_ROOT 1.8e19
+#endif
 
-static void *rni_take(rni_arena *a, size_t count, size_t each) {
-    const size_t max = (size_t)-1 / 2;
-    size_t at = (a->used + RNI_ALIGN - 1) / RNI_ALIGN * RNI_ALIGN;
-    if (a->bad || (each && count > max / each) || at > max - count * each) {
-        a->bad = 1;
-        return NULL;
-    }
-    a->used = at + count * each;
-    return a->base && a->used <= a->size ? a->base + at : NULL;
-}
-
-static rn_real *rni_take_real(rni_arena *a, size_t count) {
-    return (rn_real *)rni_take(a, count, sizeof(rn_real));
-}
-
-static double *rni_take_f64(rni_arena *a, size_t count) {
-    return (double *)rni_take(a, count, sizeof(double));
-}
-
-static size_t rni_arena_size(const rni_arena *a) { return a->bad ? 0 : a->used + RNI_ALIGN; }
-
-/* the first aligned byte of memory */
-static rni_arena rni_arena_make(void *memory, size_t size) {
-    rni_arena a;
-    const size_t skip =
-        memory ? (RNI_ALIGN - (size_t)((uintptr_t)memory % RNI_ALIGN)) % RNI_ALIGN : 0;
-    a.base = memory && size >= skip ? (unsigned char *)memory + skip : NULL;
-    a.size = size >= skip ? size - skip : 0;
-    a.used = 0;
-    a.bad = 0;
-    return a;
-}
-
-  #define RNI_MOST(type) ((type)-1 / 4)
-  #define RNI_UP(x, type)                                                                          \
-    ((x) += (x) < RNI_MOST(type)) /* counters stay in the range that a saved state may have */
-
-static int rni_product_fits(size_t a, size_t b) { return !a || b <= (size_t)-1 / 64 / a; }
-
-static int rni_finite(double x) { return x - x == 0; }
-
-/* 0*x is NaN for NaN and Inf, and NaN survives sums */
-static int rni_all_finite(const rn_real *x, size_t n) {
-    rn_real lane[8] = {0, 0, 0, 0, 0, 0, 0, 0}, sum = 0;
-    size_t i, l;
-    for (i = 0; i + 8 <= n; i += 8)
-        for (l = 0; l < 8; l++) lane[l] += 0 * x[i + l];
-    for (; i < n; i++) sum += 0 * x[i];
-    for (l = 0; l < 8; l++) sum += lane[l];
-    return sum == 0;
-}
+/* Counters stay in the range that a saved state may have. */
+#define RNI_MOST(type)  ((type)-1 / 4)
+#define RNI_UP(x, type) ((x) += (x) < RNI_MOST(type))
 
 /* in 4 lanes of double */
 static double rni_dot(const rn_real *x, const rn_real *y, size_t n) {
@@ -613,111 +530,79 @@ static double rni_dot(const rn_real *x, const rn_real *y, size_t n) {
 }
 
 /* ---- 2 mathematics --------------------------------------------------------------------------- */
-/* ---- mathematics: exp, log, tanh, sin, cos, sqrt without libm --------------------------------------------------
-   Why not libm: its last bit varies from platform to platform, and scalar calls are slow. Here every function is one
-   straight line of + - * / and integer operations, so a loop over it becomes vector code, and each lane does exactly
-   what the scalar function does: same bits at any optimisation level, vector width, byte order, in C and C++.
+/* exp, tanh and cos without libm (log and sqrt are in the core). Why: libm's last bit varies from
+   platform to platform, and scalar calls are slow. Here every function is one straight line of
+   + - * / and integer operations, so a loop over it becomes vector code, and each lane does exactly
+   what the scalar function does: same bits at any optimisation level, vector width and byte order.
    Assumed: IEEE 754 float and double, round to nearest, denormals not flushed, no contraction to fma.
 
-   worst error seen, ulp   float  double      at the edges (NaN gives NaN everywhere)
-     exp                   1.04   0.93        over 88.72 / 709.78: +Inf; under -87.3 / -708.4: denormals, then 0
-     log                   0.85   0.83        log(+-0) = -Inf, negative: NaN, +Inf: +Inf; denormals are fine
-     tanh                  1.50   1.43        +-1 from 9.02 / 19.1 on; tiny x: x, with its sign at 0
-     sin, cos              0.51   0.86        |x| > 2^20: taken as 0 (so sin 0, cos 1); Inf: NaN
-     sqrt                  0.50   0.50        correctly rounded; negative: NaN, -0: -0
+     worst error seen, ulp   float  double   at the edges (NaN gives NaN everywhere)
+       exp                   1.04   0.93     over 88.72 / 709.78: +Inf; under -87.3 / -708.4: denormals, 0
+       tanh                  1.50   1.43     +-1 from 9.02 / 19.1 on; tiny x: x, with its sign at 0
+       cos                          0.86     |x| > 2^20: taken as 0 (so cos 1); Inf: NaN
 
-   How, throughout: bits are read and written by memcpy as integers of the same size (no byte order). Adding RNI_ROUND,
-   1.5 * 2^(mantissa bits), rounds to an integer and leaves that integer in the low bits (no float-to-int conversion,
-   which would be undefined for NaN and giants). Choices are made by integer masks, not comparisons: compilers
-   make branches of those, which do not become vector code (but the lesser of two 32-bit integers is an instruction).
-   Coefficients: interpolation at Chebyshev nodes (tanh for float: minimax), rounded to the type. Sums are by pairs
-   where somebody waits for the result: acting, one step at a time, is a chain of two tanh and an exp. */
-  #if defined(__GNUC__)
-    #define RNI_INLINE static inline __attribute__((always_inline, unused))
-    #define RNI_UNUSED __attribute__((unused))
-  #else
-    #define RNI_INLINE static inline
-    #define RNI_UNUSED
-  #endif
-  #define RNI_ROUNDF 12582912.0f        /* 1.5 * 2^23 */
-  #define RNI_ROUND  6755399441055744.0 /* 1.5 * 2^52 */
+   Bits are read and written by memcpy as integers of the same size (no byte order). Adding RNI_ROUND,
+   1.5 * 2^(mantissa bits), rounds to an integer and leaves that integer in the low bits (no
+   float-to-int conversion, which would be undefined for NaN and giants). Choices are made by integer
+   masks, not comparisons: compilers make branches of those, which do not become vector code (but the
+   lesser of two 32-bit integers is an instruction). Coefficients: interpolation at Chebyshev nodes
+   (tanh for float: minimax), rounded to the type. Sums are by pairs where the result is waited for:
+   acting, one step at a time, is a chain of two tanh and an exp. */
+#define RNI_ROUNDF 12582912.0f        /* 1.5 * 2^23 */
+#define RNI_ROUND  6755399441055744.0 /* 1.5 * 2^52 */
 
-RNI_INLINE uint32_t rni_bitsf(float x) {
+AGGI_INLINE uint32_t rni_bitsf(float x) {
     uint32_t b;
     memcpy(&b, &x, sizeof b);
     return b;
 }
 
-RNI_INLINE float rni_floatf(uint32_t b) {
+AGGI_INLINE float rni_floatf(uint32_t b) {
     float x;
     memcpy(&x, &b, sizeof x);
     return x;
 }
 
-RNI_INLINE uint64_t rni_bits(double x) {
-    uint64_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
+/* The masks of the core for float: top bit set; a > b without the top bit; m ? a : b. */
+AGGI_INLINE uint32_t rni_topf(uint32_t a) { return 0u - (a >> 31); }
 
-RNI_INLINE double rni_float(uint64_t b) {
-    double x;
-    memcpy(&x, &b, sizeof x);
-    return x;
-}
+AGGI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b) { return rni_topf(b - a); }
 
-/* masks: all ones if the top bit is set; if a > b, for a and b without the top bit. m ? a : b, bit
-   by bit. */
-RNI_INLINE uint32_t rni_topf(uint32_t a) { return 0u - (a >> 31); }
-
-RNI_INLINE uint64_t rni_top(uint64_t a) { return 0u - (a >> 63); }
-
-RNI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b) { return rni_topf(b - a); }
-
-RNI_INLINE uint64_t rni_above(uint64_t a, uint64_t b) { return rni_top(b - a); }
-
-RNI_INLINE float rni_pickf(uint32_t m, float a, float b) {
+AGGI_INLINE float rni_pickf(uint32_t m, float a, float b) {
     return rni_floatf((rni_bitsf(a) & m) | (rni_bitsf(b) & ~m));
 }
 
-RNI_INLINE double rni_pick(uint64_t m, double a, double b) {
-    return rni_float((rni_bits(a) & m) | (rni_bits(b) & ~m));
-}
-
-  #define RNI_INFF 0x7f800000u
-  #define RNI_NANF 0x7fc00000u
-  #define RNI_MSBF 0x80000000u
-  #define RNI_INF  0x7ff0000000000000u
-  #define RNI_NAN  0x7ff8000000000000u
-  #define RNI_MSB  0x8000000000000000u
-
+#define RNI_INFF 0x7f800000u
+#define RNI_NANF 0x7fc00000u
+#define RNI_MSBF 0x80000000u
 /* |x|, but at most limit. Positive floats are ordered as their bits are. NaN stays in double; in
    float it becomes limit, sooner, and the bits of rni_nanf(x), all 0 unless x is NaN, make a NaN of
    any result they are put into. */
-RNI_INLINE float rni_abs_capf(float x, float limit) {
+AGGI_INLINE float rni_abs_capf(float x, float limit) {
     const uint32_t a = rni_bitsf(x) & ~RNI_MSBF, b = rni_bitsf(limit);
     return rni_floatf(a < b ? a : b);
 }
 
-RNI_INLINE uint32_t rni_nanf(float x) {
+AGGI_INLINE uint32_t rni_nanf(float x) {
     return rni_abovef(rni_bitsf(x) & ~RNI_MSBF, RNI_INFF) & RNI_NANF;
 }
 
-RNI_INLINE double rni_abs_cap(double x, double limit) {
-    const uint64_t a = rni_bits(x) & ~RNI_MSB;
-    return rni_pick(rni_above(a, rni_bits(limit)) & ~rni_above(a, RNI_INF), limit, rni_float(a));
+AGGI_INLINE double rni_abs_cap(double x, double limit) {
+    const uint64_t a = aggi_bits(x) & ~AGGI_SIGN;
+    return aggi_pick(aggi_above(a, aggi_bits(limit)) & ~aggi_above(a, AGGI_INF), limit,
+                     aggi_from_bits(a));
 }
 
 /* x = k ln2 + r with |r| <= ln2/2; *k is RNI_ROUND + k. k * (first part of ln2) is exact. |x| <
    2^10. */
-RNI_INLINE float rni_mod_ln2f(float x, float *k) {
+AGGI_INLINE float rni_mod_ln2f(float x, float *k) {
     float n;
     *k = x * 1.44269504f + RNI_ROUNDF;
     n = *k - RNI_ROUNDF;
     return (x - n * 0.693145752f) - n * 1.42860682e-06f;
 }
 
-RNI_INLINE double rni_mod_ln2(double x, double *k) {
+AGGI_INLINE double rni_mod_ln2(double x, double *k) {
     double n;
     *k = x * 1.4426950408889634 + RNI_ROUND;
     n = *k - RNI_ROUND;
@@ -725,14 +610,14 @@ RNI_INLINE double rni_mod_ln2(double x, double *k) {
 }
 
 /* e^r - 1 = r + r^2 q(r) for |r| <= ln2/2 */
-RNI_INLINE float rni_expm1_polyf(float r) {
+AGGI_INLINE float rni_expm1_polyf(float r) {
     const float r2 = r * r;
     const float q = (0.5f + r * 0.166665778f) +
                     r2 * ((0.0416665561f + r * 0.00836317334f) + r2 * 0.00139261759f);
     return r + r2 * q;
 }
 
-RNI_INLINE double rni_expm1_poly(double r) {
+AGGI_INLINE double rni_expm1_poly(double r) {
     double q = 2.5105206373957011e-08 + r * 2.0914679376583935e-09;
     q = 2.4801587325533363e-05 +
         r * (2.7557255425746435e-06 + r * (2.7557273661348637e-07 + r * q));
@@ -743,7 +628,7 @@ RNI_INLINE double rni_expm1_poly(double r) {
 
 /* e^x = 2^k e^r. 2^k in two factors, as k reaches beyond the exponents of normal numbers on both
    sides; only the last product rounds. x is capped where the result is Inf or 0 already. */
-RNI_INLINE float rni_expf(float x) {
+AGGI_INLINE float rni_expf(float x) {
     const uint32_t nan = rni_nanf(x);
     float k, p;
     uint32_t e, half;
@@ -755,14 +640,14 @@ RNI_INLINE float rni_expf(float x) {
         rni_bitsf(p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23)) | nan);
 }
 
-RNI_INLINE double rni_exp(double x) {
+AGGI_INLINE double rni_exp(double x) {
     double k, p;
     uint64_t e, half;
-    x = rni_float(rni_bits(rni_abs_cap(x, 746.0)) | (rni_bits(x) & RNI_MSB));
+    x = aggi_from_bits(aggi_bits(rni_abs_cap(x, 746.0)) | (aggi_bits(x) & AGGI_SIGN));
     p = 1.0 + rni_expm1_poly(rni_mod_ln2(x, &k));
-    e = rni_bits(k) - 0x4338000000000000u + 2048u;
+    e = aggi_bits(k) - 0x4338000000000000u + 2048u;
     half = e >> 1;
-    return p * rni_float((half - 1u) << 52) * rni_float((e - half - 1u) << 52);
+    return p * aggi_from_bits((half - 1u) << 52) * aggi_from_bits((e - half - 1u) << 52);
 }
 
 /* a = |x|. Up to 0.86 (double: 0.55): a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction
@@ -771,7 +656,7 @@ RNI_INLINE double rni_exp(double x) {
    exact and small where the error counts most; the constant is added last. Half the latency of
    e^2a.
    double: e^2a = 2^k + 2^k p; the shift drops all but the exponent. */
-RNI_INLINE float rni_tanhf(float x) {
+AGGI_INLINE float rni_tanhf(float x) {
     const uint32_t edge = (rni_bitsf(x) & RNI_MSBF) | rni_nanf(x);
     const float a = rni_abs_capf(x, 9.1f), z = a * a, z2 = z * z, z4 = z2 * z2;
     const float T =
@@ -788,247 +673,92 @@ RNI_INLINE float rni_tanhf(float x) {
         rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.86f)), p, a + a * z * T)) | edge);
 }
 
-RNI_INLINE double rni_tanh(double x) {
-    const uint64_t sign = rni_bits(x) & RNI_MSB;
+AGGI_INLINE double rni_tanh(double x) {
+    const uint64_t sign = aggi_bits(x) & AGGI_SIGN;
     const double a = rni_abs_cap(x, 20.0), z = a * a;
     double k, E, p = rni_expm1_poly(rni_mod_ln2(2.0 * a, &k)), T;
     T = -0.00023463474108872370 + z * (8.5113136855776721e-05 - z * 2.060276537636634e-05);
     T = 0.0035921103786890241 + z * (-0.0014556618301007161 + z * (0.00058893605200740573 + z * T));
     T = 0.021869488493666944 + z * (-0.0088632343978143555 + z * T);
     T = -0.33333333333333331 + z * (0.13333333333332714 + z * (-0.053968253967434016 + z * T));
-    E = rni_float((rni_bits(k) + 1023u) << 52);
+    E = aggi_from_bits((aggi_bits(k) + 1023u) << 52);
     p = 1.0 - 2.0 / ((E + E * p) + 1.0);
-    return rni_float(rni_bits(rni_pick(rni_above(rni_bits(a), rni_bits(0.55)), p, a + a * z * T)) |
-                     sign);
+    return aggi_from_bits(
+        aggi_bits(aggi_pick(aggi_above(aggi_bits(a), aggi_bits(0.55)), p, a + a * z * T)) | sign);
 }
 
-/* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f):
-   log(1 + f) = 2 atanh s = 2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is
-   exact. Denormals are first made normal. k becomes a number by being written below the leading bit
-   of 2^23 (2^52). */
-/* y, or the answer where x is not positive and finite */
-RNI_INLINE float rni_log_edgef(float x, float y) {
-    const uint32_t b = rni_bitsf(x);
-    y = rni_pickf(rni_abovef(b, RNI_INFF - 1u), x, y);
-    y = rni_pickf(rni_topf(b), rni_floatf(RNI_NANF), y);
-    return rni_pickf(rni_topf((b & ~RNI_MSBF) - 1u), rni_floatf(RNI_INFF | RNI_MSBF), y);
-}
-
-RNI_INLINE double rni_log_edge(double x, double y) {
-    const uint64_t b = rni_bits(x);
-    y = rni_pick(rni_above(b, RNI_INF - 1u), x, y);
-    y = rni_pick(rni_top(b), rni_float(RNI_NAN), y);
-    return rni_pick(rni_top((b & ~RNI_MSB) - 1u), rni_float(RNI_INF | RNI_MSB), y);
-}
-
-RNI_INLINE float rni_logf(float x) {
-    const uint32_t tiny = rni_topf(rni_bitsf(x) - 0x00800000u);
-    const uint32_t t = rni_bitsf(rni_pickf(tiny, x * 33554432.0f, x)) + (0x3f800000u - 0x3f3504f3u);
-    const float k =
-        (rni_floatf((t >> 23) | 0x4b000000u) - 8388735.0f) - rni_pickf(tiny, 25.0f, 0.0f);
-    const float f = rni_floatf((t & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
-    const float s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
-    const float R = z * (0.666666865f + z * (0.3998878f + z * 0.295799494f));
-    return rni_log_edgef(x, k * 0.693145752f + (f - (h - (s * (h + R) + k * 1.42860682e-06f))));
-}
-
-RNI_INLINE double rni_log(double x) {
-    const uint64_t tiny = rni_top(rni_bits(x) - 0x0010000000000000u);
-    const uint64_t b = rni_bits(rni_pick(tiny, x * 18014398509481984.0, x));
-    const uint64_t t = b + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
-    const double k = (rni_float((t >> 52) | 0x4330000000000000u) - 4503599627371519.0) -
-                     rni_pick(tiny, 54.0, 0.0);
-    const double f = rni_float((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
-    const double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
-    const double P = 0.18182889125261723 + z * (0.15331721600556042 + z * 0.14616449685043406);
-    const double L = 0.28571428625975487 + z * (0.22222211134795081 + z * P);
-    const double R = z * (0.66666666666666696 + z * (0.39999999999899505 + z * L));
-    return rni_log_edge(x, k * 0.69314718055989033 +
-                               (f - (h - (s * (h + R) + k * 5.4979230187083712e-14))));
-}
-
-/* |x| = n pi/2 + r, |r| <= pi/4; *n is RNI_ROUND + n. pi/2 = 33 bits + 33 bits + the rest, so that
-   for n < 2^20 the products with the first two parts are exact. 0 * Inf makes the NaN for Inf. */
-  #define RNI_PIO2_1 1.5707963267341256
-  #define RNI_PIO2_2 6.077100506303966e-11
-  #define RNI_PIO2_3 2.0222662487959506e-21
-
-/* r without its third part and the rounding of the second */
-RNI_INLINE double rni_mod_pio2(double x, double *n) {
-    const double a = rni_float(rni_bits(x) & ~RNI_MSB);
-    const double b = rni_pick(rni_above(rni_bits(a), rni_bits(1048576.0)), 0.0 * a, a);
+/* cos x. |x| = n pi/2 + r, |r| <= pi/4. pi/2 = 33 bits + 33 bits + the rest, so that for n < 2^20 the
+   products with the first two parts are exact. 0 * Inf makes the NaN for Inf. r + low is the remainder
+   to about twice the precision; 1 - z/2 loses w, which is put back. */
+AGGI_INLINE double rni_mod_pio2(double x, double *n) {
+    const double a = aggi_from_bits(aggi_bits(x) & ~AGGI_SIGN);
+    const double b = aggi_pick(aggi_above(aggi_bits(a), aggi_bits(1048576.0)), 0.0 * a, a);
     *n = b * 0.63661977236758138 + RNI_ROUND;
-    return b - (*n - RNI_ROUND) * RNI_PIO2_1;
+    return b - (*n - RNI_ROUND) * 1.5707963267341256;
 }
 
-/* sin for even n, cos for odd n, the sign changes every two */
-RNI_INLINE double rni_quadrant(uint64_t n, uint64_t sign, double sin_r, double cos_r) {
+/* cos r for even n, -sin r for odd n, and the sign changes every two */
+AGGI_INLINE double rni_quadrant(uint64_t n, double sin_r, double cos_r) {
     const uint64_t odd = 0u - (n & 1u);
-    return rni_float(((rni_bits(cos_r) & odd) | (rni_bits(sin_r) & ~odd)) ^ ((n & 2u) << 62) ^
-                     sign);
+    const uint64_t bits = (aggi_bits(sin_r) & odd) | (aggi_bits(cos_r) & ~odd);
+    return aggi_from_bits(bits ^ (((n + 1u) & 2u) << 62));
 }
 
-/* float: in double, where two parts of pi/2 and short polynomials are more than enough */
-RNI_INLINE float rni_sincosf(float x, uint64_t quarter, uint64_t sign) {
-    double n, r = rni_mod_pio2((double)x, &n), z, s, c;
-    r = r - (n - RNI_ROUND) * RNI_PIO2_2;
-    z = r * r;
-    s = -0.16666666663853044 +
-        z * (0.0083333318738370889 + z * (-0.00019840086263755443 + z * 2.7249864655139585e-06));
-    c = 0.041666666664319327 +
-        z * (-0.0013888887671288108 + z * (2.4800599983531709e-05 - z * 2.7300908167996537e-07));
-    return (float)rni_quadrant(rni_bits(n) + quarter, sign, r + r * z * s, 1.0 - z * (0.5 - z * c));
-}
-
-/* double: r + low is the remainder to about twice the precision; 1 - z/2 loses w, which is put back
-   */
-RNI_INLINE double rni_sincos(double x, uint64_t quarter, uint64_t sign) {
-    double n, low, z, h, w, s, c, r;
-    const double t = rni_mod_pio2(x, &n), m = n - RNI_ROUND, p = m * RNI_PIO2_2, u = t - p;
-    const double back = t - u; /* u = t - p rounded; its error exactly, whichever is larger: */
-    const double lost = (t - (u + back)) - (p - back); /* t - p = u + lost */
-    const double v = lost - m * RNI_PIO2_3;
-    r = u + v;
-    low = (u - r) + v;
-    z = r * r;
-    h = 0.5 * z;
-    w = 1.0 - h;
+AGGI_INLINE double rni_cos(double x) {
+    double n, s, c;
+    const double t = rni_mod_pio2(x, &n), m = n - RNI_ROUND, p = m * 6.077100506303966e-11;
+    const double u = t - p, back = t - u;              /* u = t - p rounded; its error exactly, */
+    const double lost = (t - (u + back)) - (p - back); /* whichever is larger: t - p = u + lost */
+    const double v = lost - m * 2.0222662487959506e-21, r = u + v, low = (u - r) + v;
+    const double z = r * r, h = 0.5 * z, w = 1.0 - h;
     s = 2.7557316100683029e-06 + z * (-2.5051131455427946e-08 + z * 1.591810123027412e-10);
     s = -0.16666666666666666 + z * (0.0083333333333309462 + z * (-0.00019841269836754971 + z * s));
     c = -2.7557317270560326e-07 + z * (2.0876146024689747e-09 - z * 1.1382614868556325e-11);
     c = 0.041666666666666664 + z * (-0.0013888888888887395 + z * (2.4801587298763433e-05 + z * c));
     s = r + (r * z * s + low * w);
     c = w + (((1.0 - w) - h) + (z * z * c - r * low));
-    return rni_quadrant(rni_bits(n) + quarter, sign, s, c);
+    return rni_quadrant(aggi_bits(n), s, c);
 }
 
-RNI_INLINE float rni_sinf(float x) { return rni_sincosf(x, 0, rni_bits((double)x) & RNI_MSB); }
+#ifdef AGG_DOUBLE
+#define RNI_R(fn) rni_##fn /* RNI_R(exp)(x): the scalar function for rn_real */
+#define RNI_LANES 8
+#else
+#define RNI_R(fn) rni_##fn##f
+#define RNI_LANES 16
+#endif
 
-RNI_INLINE float rni_cosf(float x) { return rni_sincosf(x, 1, 0); }
-
-RNI_INLINE double rni_sin(double x) { return rni_sincos(x, 0, rni_bits(x) & RNI_MSB); }
-
-RNI_INLINE double rni_cos(double x) { return rni_sincos(x, 1, 0); }
-
-/* m - s^2 exactly, for s in [1, 2] within an ulp or two of sqrt(m): s in two halves of 26 bits */
-RNI_INLINE double rni_sqrt_residual(double m, double s) {
-    const double hi = (s + 201326592.0) - 201326592.0, lo = s - hi;
-    return ((m - hi * hi) - 2.0 * hi * lo) - lo * lo;
+/* x_i = exp(x_i), in blocks of RNI_LANES, which become vector code; the rest is padded with zeros. */
+AGGI_INLINE void rni_exp_all(rn_real *x, size_t n) {
+    rn_real pad[RNI_LANES] = {0};
+    size_t i;
+    for (; n >= RNI_LANES; n -= RNI_LANES, x += RNI_LANES)
+        for (i = 0; i < RNI_LANES; i++) x[i] = RNI_R(exp)(x[i]);
+    if (!n) return;
+    for (i = 0; i < n; i++) pad[i] = x[i];
+    for (i = 0; i < RNI_LANES; i++) pad[i] = RNI_R(exp)(pad[i]);
+    for (i = 0; i < n; i++) x[i] = pad[i];
 }
 
-/* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of
-   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that
-   is -s u < m - s^2 <= s u
-   (all are multiples of u^2, so the u^2/4 of the square does not matter). */
-RNI_INLINE double rni_sqrt_soft(double x) {
-    const uint64_t tiny = rni_top(rni_bits(x) - 0x0010000000000000u);
-    const uint64_t b = rni_bits(rni_pick(tiny, x * 18014398509481984.0, x));
-    const uint64_t e = (b >> 52) & 0x7ffu, odd = ~e & 1u;
-    const uint64_t mb = (b & 0x000fffffffffffffu) | ((1023u + odd) << 52);
-    const uint64_t h = ((e - odd + 1023u) >> 1) - (27u & tiny);
-    const double m = rni_float(mb), half = 0.5 * m, u = 2.2204460492503131e-16;
-    double y = rni_float(0x5fe6eb50c7b537a9u - (mb >> 1)), s, r;
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    s = m * y;
-    s = s + 0.5 * y * rni_sqrt_residual(m, s);
-    r = rni_sqrt_residual(m, s);
-    s = s + rni_pick(rni_top(rni_bits(s * u - r)), u, 0.0) -
-        rni_pick(rni_top(rni_bits((s * u + r) - 0.5 * u * u)), u, 0.0);
-    y = rni_pick(rni_above(rni_bits(x), RNI_INF - 1u), x, s * rni_float(h << 52));
-    y = rni_pick(rni_top(rni_bits(x)), rni_float(RNI_NAN), y);
-    return rni_pick(rni_top((rni_bits(x) & ~RNI_MSB) - 1u), x, y);
-}
-  #if defined(                                                                                     \
-      RNI_SSE2) /* the instruction rounds correctly too: same bits, sooner. sqrt() itself may call libm. */
-RNI_INLINE double rni_sqrt(double x) {
-    const __m128d v = _mm_set_sd(x);
-    return _mm_cvtsd_f64(_mm_sqrt_sd(v, v));
-}
-  #else
-RNI_INLINE double rni_sqrt(double x) { return rni_sqrt_soft(x); }
-  #endif
-/* 53 >= 2*24 + 2 bits: rounding twice is right */
-RNI_INLINE float rni_sqrtf(float x) { return (float)rni_sqrt((double)x); }
-
-/* rni_v_exp(x, n) and so on: x[i] = exp(x[i]), bits as the scalar function. Blocks of RNI_LANES,
-   which compilers turn into vector code at -O2; the rest is padded to a block with zeros. On x86
-   each is compiled a second time for AVX2 (without fma, so with the same bits), chosen at run time.
-   */
-  #ifdef AGG_DOUBLE
-    #define RNI_R(fn) rni_##fn /* RNI_R(exp)(x): the scalar function for rn_real */
-    #define RNI_LANES 8
-  #else
-    #define RNI_R(fn) rni_##fn##f
-    #define RNI_LANES 16
-  #endif
-
-/* clang-format off */
-
-#define RNI_V_BODY(fn)                                                                    \
-    RNI_INLINE void rni_v_##fn##_body(rn_real *x, size_t n) {                             \
-        rn_real pad[RNI_LANES] = { 0 };                                                   \
-        size_t i;                                                                         \
-        for (; n >= RNI_LANES; n -= RNI_LANES, x += RNI_LANES)                            \
-            for (i = 0; i < RNI_LANES; i++) x[i] = RNI_R(fn)(x[i]);                       \
-        if (!n) return;                                                                   \
-        for (i = 0; i < n; i++) pad[i] = x[i];                                            \
-        for (i = 0; i < RNI_LANES; i++) pad[i] = RNI_R(fn)(pad[i]);                       \
-        for (i = 0; i < n; i++) x[i] = pad[i];                                            \
-    }
-/* clang-format on */
-  #define RNI_V_BASE(fn)                                                                           \
-    RNI_UNUSED static void rni_v_##fn##_base(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }
-  #if defined(RNI_AVX2)
-    /* clang-format off */
-
-  #define RNI_V_DEFINE(fn)                                                                 \
-    RNI_V_BODY(fn)                                                                         \
-    RNI_V_BASE(fn)                                                                         \
-    RNI_UNUSED RNI_FOR_AVX2                                                                \
-    static void rni_v_##fn##_avx2(rn_real *x, size_t n) { rni_v_##fn##_body(x, n); }       \
-    RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) {                              \
-        if (RNI_AVX2) rni_v_##fn##_avx2(x, n); else rni_v_##fn##_base(x, n);               \
-    }
-    /* clang-format on */
-  #else
-    /* clang-format off */
-
-  #define RNI_V_DEFINE(fn)                                                                 \
-    RNI_V_BODY(fn)                                                                         \
-    RNI_V_BASE(fn)                                                                         \
-    RNI_UNUSED static void rni_v_##fn(rn_real *x, size_t n) { rni_v_##fn##_base(x, n); }
-    /* clang-format on */
-  #endif
-RNI_V_DEFINE(exp)
-RNI_V_DEFINE(log)
-RNI_V_DEFINE(tanh)
-RNI_V_DEFINE(sin)
-RNI_V_DEFINE(cos)
-RNI_V_DEFINE(sqrt)
-
-/* ---- end of mathematics ---------------------------------------------------------------------------------------- */
-/* scaled by a power of 2 if the squares would not fit */
+/* ||x||; divided by max |x_i| first if the squares would not fit */
 static double rni_norm(const rn_real *x, size_t n) {
     double s = rni_dot(x, x, n), scale = 0;
     size_t i;
-    if (s > 1e-250 && s < 1e250) return rni_sqrt(s);
+    if (s > 1e-250 && s < 1e250) return aggi_sqrt(s);
     for (i = 0; i < n; i++) {
         const double a = x[i] < 0 ? -(double)x[i] : (double)x[i];
         if (!(a <= scale)) scale = a;
     }
-    if (!(scale > 0) || !rni_finite(scale)) return scale;
+    if (!(scale > 0) || !aggi_finite(scale)) return scale;
     for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
-    return scale * rni_sqrt(s);
+    return scale * aggi_sqrt(s);
 }
 
 RN_API const char *rn_status_text(rn_status s) {
-  #define RN_X(id, text)                                                                           \
-  case id: return text;
+#define RN_X(id, text)                                                                             \
+    case id: return text;
     switch (s) { RN_STATUS_LIST(RN_X) case RN_STATUS_COUNT : break; }
-  #undef RN_X
+#undef RN_X
     return "unknown status";
 }
 
@@ -1124,9 +854,7 @@ RN_API agg_rng rn_random_rng(rn_random *r) {
     return rng;
 }
 
-RN_API double rn_draw_uniform(const agg_rng *rng) {
-    return (double)(rng->next(rng->self) >> 11) * (1.0 / 9007199254740992.0);
-}
+RN_API double rn_draw_uniform(const agg_rng *rng) { return aggi_draw53(rng) * AGGI_ULP53; }
 
 /* draws that would favour small numbers are thrown away */
 RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) {
@@ -1140,13 +868,13 @@ RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) {
 /* Box and Muller */
 RN_API double rn_draw_normal(const agg_rng *rng) {
     const double r = 1.0 - rn_draw_uniform(rng), a = rn_draw_uniform(rng);
-    return rni_sqrt(-2.0 * rni_log(r)) * rni_cos(6.283185307179586 * a);
+    return aggi_sqrt(-2.0 * aggi_log(r)) * rni_cos(6.283185307179586 * a);
 }
 
 /* ---- 4. the one matrix kernel: C[i][j] = I[i][j] + sum_k A[i][k] B[k][j], with A[i][k] at A[i*ai + k*ak], rows of B,
    I and C ldb, ldi, ldc apart (ldi = 0: one row for all), N a multiple of RNI_W. Lanes run along j; each number of A
    is one broadcast, so A may be transposed for free. Forward and backward passes and sums over time are all this. */
-  #define RNI_W (32 / sizeof(rn_real))
+#define RNI_W (32 / sizeof(rn_real))
 
 static size_t rni_pad(size_t n) { return (n + RNI_W - 1) / RNI_W * RNI_W; }
 
@@ -1154,20 +882,12 @@ typedef struct rni_mat { /* what stays the same for all tiles */
     size_t K, ai, ak, ldb, ldi, ldc;
 } rni_mat;
 
-  #if defined(__GNUC__) && !defined(__TINYC__)
-    #define RNI_VECTOR(bytes) __attribute__((vector_size(bytes)))
-  #else
-    #define RNI_VECTOR(                                                                            \
-        bytes) /* a "vector" of one number: the order of each sum, and so the bits, stay as they are */
-  #endif
-  #if defined(__GNUC__) && defined(__AVX__)
-    #define RNI_KEEP(v)                                                                            \
-      __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
-  #else
-    #define RNI_KEEP(v) ((void)0)
-  #endif
-  #define RNI_LOAD(v, p)  memcpy(&(v), (p), sizeof(v))
-  #define RNI_STORE(p, v) memcpy((p), &(v), sizeof(v))
+#if defined(__GNUC__) && defined(__AVX__)
+#define RNI_KEEP(v)                                                                                \
+    __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
+#else
+#define RNI_KEEP(v) ((void)0)
+#endif
 
 /* clang-format off */
 
@@ -1175,75 +895,75 @@ typedef struct rni_mat { /* what stays the same for all tiles */
    memory. Tiles of 4 rows or 1 by 2 vectors or 1; single rows sum even and odd k apart: two sums
    under way hide the latency of one. */
 #define RNI_KERNEL(name, attribute, vec)                                                                              \
-    RNI_INLINE void name##_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+    AGGI_INLINE void name##_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
         const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc, w = sizeof(vec) / sizeof *A;   \
         vec c0, c1, c2, c3, d0, d1, d2, d3, b, e;                                                                     \
         size_t k;                                                                                                     \
-        RNI_LOAD(c0, I);           RNI_LOAD(d0, I + w);                                                               \
-        RNI_LOAD(c1, I + ldi);     RNI_LOAD(d1, I + ldi + w);                                                         \
-        RNI_LOAD(c2, I + 2 * ldi); RNI_LOAD(d2, I + 2 * ldi + w);                                                     \
-        RNI_LOAD(c3, I + 3 * ldi); RNI_LOAD(d3, I + 3 * ldi + w);                                                     \
+        AGGI_LOAD(c0, I);           AGGI_LOAD(d0, I + w);                                                               \
+        AGGI_LOAD(c1, I + ldi);     AGGI_LOAD(d1, I + ldi + w);                                                         \
+        AGGI_LOAD(c2, I + 2 * ldi); AGGI_LOAD(d2, I + 2 * ldi + w);                                                     \
+        AGGI_LOAD(c3, I + 3 * ldi); AGGI_LOAD(d3, I + 3 * ldi + w);                                                     \
         for (k = m->K; k > 0; k--, A += ak, B += ldb) {                                                               \
-            RNI_LOAD(b, B);        RNI_LOAD(e, B + w);                                                                \
+            AGGI_LOAD(b, B);        AGGI_LOAD(e, B + w);                                                                \
             RNI_KEEP(b);           RNI_KEEP(e);                                                                       \
             c0 += b * A[0];        d0 += e * A[0];                                                                    \
             c1 += b * A[ai];       d1 += e * A[ai];                                                                   \
             c2 += b * A[2 * ai];   d2 += e * A[2 * ai];                                                               \
             c3 += b * A[3 * ai];   d3 += e * A[3 * ai];                                                               \
         }                                                                                                             \
-        RNI_STORE(C, c0);           RNI_STORE(C + w, d0);                                                             \
-        RNI_STORE(C + ldc, c1);     RNI_STORE(C + ldc + w, d1);                                                       \
-        RNI_STORE(C + 2 * ldc, c2); RNI_STORE(C + 2 * ldc + w, d2);                                                   \
-        RNI_STORE(C + 3 * ldc, c3); RNI_STORE(C + 3 * ldc + w, d3);                                                   \
+        AGGI_STORE(C, c0);           AGGI_STORE(C + w, d0);                                                             \
+        AGGI_STORE(C + ldc, c1);     AGGI_STORE(C + ldc + w, d1);                                                       \
+        AGGI_STORE(C + 2 * ldc, c2); AGGI_STORE(C + 2 * ldc + w, d2);                                                   \
+        AGGI_STORE(C + 3 * ldc, c3); AGGI_STORE(C + 3 * ldc + w, d3);                                                   \
     }                                                                                                                 \
-    RNI_INLINE void name##_4x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+    AGGI_INLINE void name##_4x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
         const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;                                \
         vec c0, c1, c2, c3, b;                                                                                        \
         size_t k;                                                                                                     \
-        RNI_LOAD(c0, I);           RNI_LOAD(c1, I + ldi);                                                             \
-        RNI_LOAD(c2, I + 2 * ldi); RNI_LOAD(c3, I + 3 * ldi);                                                         \
+        AGGI_LOAD(c0, I);           AGGI_LOAD(c1, I + ldi);                                                             \
+        AGGI_LOAD(c2, I + 2 * ldi); AGGI_LOAD(c3, I + 3 * ldi);                                                         \
         for (k = m->K; k > 0; k--, A += ak, B += ldb) {                                                               \
-            RNI_LOAD(b, B);                                                                                           \
+            AGGI_LOAD(b, B);                                                                                           \
             c0 += b * A[0];        c1 += b * A[ai];                                                                   \
             c2 += b * A[2 * ai];   c3 += b * A[3 * ai];                                                               \
         }                                                                                                             \
-        RNI_STORE(C, c0);           RNI_STORE(C + ldc, c1);                                                           \
-        RNI_STORE(C + 2 * ldc, c2); RNI_STORE(C + 3 * ldc, c3);                                                       \
+        AGGI_STORE(C, c0);           AGGI_STORE(C + ldc, c1);                                                           \
+        AGGI_STORE(C + 2 * ldc, c2); AGGI_STORE(C + 3 * ldc, c3);                                                       \
     }                                                                                                                 \
-    RNI_INLINE void name##_1x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+    AGGI_INLINE void name##_1x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
         const size_t ak = m->ak, ldb = m->ldb, w = sizeof(vec) / sizeof *A;                                           \
         vec c, d, c1, d1, b, e;                                                                                       \
         size_t k;                                                                                                     \
         memset(&c1, 0, sizeof c1); memset(&d1, 0, sizeof d1);                                                         \
-        RNI_LOAD(c, I);            RNI_LOAD(d, I + w);                                                                \
+        AGGI_LOAD(c, I);            AGGI_LOAD(d, I + w);                                                                \
         for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {                                                    \
-            RNI_LOAD(b, B);        RNI_LOAD(e, B + w);                                                                \
+            AGGI_LOAD(b, B);        AGGI_LOAD(e, B + w);                                                                \
             c += b * A[0];         d += e * A[0];                                                                     \
-            RNI_LOAD(b, B + ldb);  RNI_LOAD(e, B + ldb + w);                                                          \
+            AGGI_LOAD(b, B + ldb);  AGGI_LOAD(e, B + ldb + w);                                                          \
             c1 += b * A[ak];       d1 += e * A[ak];                                                                   \
         }                                                                                                             \
         if (k) {                                                                                                      \
-            RNI_LOAD(b, B);        RNI_LOAD(e, B + w);                                                                \
+            AGGI_LOAD(b, B);        AGGI_LOAD(e, B + w);                                                                \
             c += b * A[0];         d += e * A[0];                                                                     \
         }                                                                                                             \
         c += c1;                   d += d1;                                                                           \
-        RNI_STORE(C, c);           RNI_STORE(C + w, d);                                                               \
+        AGGI_STORE(C, c);           AGGI_STORE(C + w, d);                                                               \
     }                                                                                                                 \
-    RNI_INLINE void name##_1x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
+    AGGI_INLINE void name##_1x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
         const size_t ak = m->ak, ldb = m->ldb;                                                                        \
         vec c, c1, b;                                                                                                 \
         size_t k;                                                                                                     \
         memset(&c1, 0, sizeof c1);                                                                                    \
-        RNI_LOAD(c, I);                                                                                               \
+        AGGI_LOAD(c, I);                                                                                               \
         for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {                                                    \
-            RNI_LOAD(b, B);        c += b * A[0];                                                                     \
-            RNI_LOAD(b, B + ldb);  c1 += b * A[ak];                                                                   \
+            AGGI_LOAD(b, B);        c += b * A[0];                                                                     \
+            AGGI_LOAD(b, B + ldb);  c1 += b * A[ak];                                                                   \
         }                                                                                                             \
-        if (k) { RNI_LOAD(b, B);   c += b * A[0]; }                                                                   \
+        if (k) { AGGI_LOAD(b, B);   c += b * A[0]; }                                                                   \
         c += c1;                                                                                                      \
-        RNI_STORE(C, c);                                                                                              \
+        AGGI_STORE(C, c);                                                                                              \
     }                                                                                                                 \
-    RNI_INLINE void name##_inline(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak,               \
+    AGGI_INLINE void name##_inline(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak,               \
                                   const rn_real *B, size_t ldb, const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {\
         const size_t w = sizeof(vec) / sizeof *A;                                                                     \
         rni_mat m;                                                                                                    \
@@ -1263,31 +983,28 @@ typedef struct rni_mat { /* what stays the same for all tiles */
         name##_inline(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);                                                    \
     }
 /* clang-format on */
-  #define RNI_NOTHING
-  #if defined(__AVX__)
-typedef rn_real rni_vec RNI_VECTOR(32);
-  #else
-typedef rn_real rni_vec RNI_VECTOR(16);
-  #endif
-RNI_KERNEL(rni_matmul, RNI_NOTHING, rni_vec)
-  #ifdef RNI_AVX2
-typedef rn_real rni_vec_avx2 RNI_VECTOR(32);
-RNI_KERNEL(rni_matmul_avx2, RNI_FOR_AVX2, rni_vec_avx2)
-    #define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul)
-    #define RNI_HAS_AVX2     (RNI_AVX2 != 0)
-  #else
-    #define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul)
-    #define RNI_HAS_AVX2     0
-  #endif
+#if defined(__AVX__)
+typedef rn_real rni_vec AGGI_VECTOR(32);
+#else
+typedef rn_real rni_vec AGGI_VECTOR(16);
+#endif
+RNI_KERNEL(rni_matmul, AGGI_NOTHING, rni_vec)
+#ifdef AGGI_AVX2
+RNI_KERNEL(rni_matmul_avx2, AGGI_AVX2, aggi_wide)
+#define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul)
+#else
+#define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul)
+#endif
+
 /* y = b + x W, one row; inlined, for acting */
-RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x, const rn_real *W,
-                               const rn_real *b, rn_real *y) {
-  #ifdef RNI_AVX2
+AGGI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x, const rn_real *W,
+                                const rn_real *b, rn_real *y) {
+#ifdef AGGI_AVX2
     if (avx2) {
         rni_matmul_avx2_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
         return;
     }
-  #endif
+#endif
     (void)avx2;
     rni_matmul_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
 }
@@ -1295,8 +1012,8 @@ RNI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x
 /* ---- 5. networks. Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds.
    All passes over a trajectory are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
    Work is done in blocks of RNI_BLOCK steps, so that a block stays in the cache through all layers. */
-  #define RNI_BLOCK  ((size_t)64)
-  #define RNI_LAYERS (RN_MAX_HIDDEN + 1)
+#define RNI_BLOCK  ((size_t)64)
+#define RNI_LAYERS (RN_MAX_HIDDEN + 1)
 
 /* at the start of `work`; what acting needs comes first, so that its place does not depend on T */
 typedef struct rni_net_work {
@@ -1322,59 +1039,59 @@ static size_t rni_net_widest(const rn_net *net) {
 }
 
 /* T = 0: for acting alone */
-static void rni_net_layout(const rn_net *net, rni_arena *a, size_t T, rni_net_work *w) {
+static void rni_net_layout(const rn_net *net, aggi_arena *a, size_t T, rni_net_work *w) {
     const size_t widest = rni_net_widest(net), n = net->layers,
                  block = T < RNI_BLOCK ? T : RNI_BLOCK;
     size_t l;
     for (l = 0; l < n; l++) {
-        w->W[l] = rni_take_real(a, net->in[l] * rni_pad(net->out[l]));
-        w->b[l] = rni_take_real(a, rni_pad(net->out[l]));
+        w->W[l] = aggi_take_real(a, net->in[l] * rni_pad(net->out[l]));
+        w->b[l] = aggi_take_real(a, rni_pad(net->out[l]));
     }
-    w->x[0] = rni_take_real(a, widest);
-    w->x[1] = rni_take_real(a, widest);
-    w->log_std = rni_take_real(a, net->desc.outputs);
-    w->std = rni_take_real(a, net->desc.outputs);
-    w->free_std = rni_take_real(a, net->desc.outputs);
+    w->x[0] = aggi_take_real(a, widest);
+    w->x[1] = aggi_take_real(a, widest);
+    w->log_std = aggi_take_real(a, net->desc.outputs);
+    w->std = aggi_take_real(a, net->desc.outputs);
+    w->free_std = aggi_take_real(a, net->desc.outputs);
     if (!T) return;
-    w->Rlog_std = rni_take_real(a, net->desc.outputs);
-    w->Glog_std = rni_take_real(a, net->desc.outputs);
-    w->zero = rni_take_real(a, widest);
+    w->Rlog_std = aggi_take_real(a, net->desc.outputs);
+    w->Glog_std = aggi_take_real(a, net->desc.outputs);
+    w->zero = aggi_take_real(a, widest);
     for (l = 0; l < n; l++) {
         const size_t out = rni_pad(net->out[l]), in = rni_pad(net->in[l]);
-        w->WT[l] = rni_take_real(a, net->out[l] * in);
-        w->RWT[l] = rni_take_real(a, net->out[l] * in);
-        w->RW[l] = rni_take_real(a, net->in[l] * out);
-        w->Rb[l] = rni_take_real(a, out);
-        w->G[l] = rni_take_real(a, net->in[l] * out);
-        w->Gb[l] = rni_take_real(a, out);
+        w->WT[l] = aggi_take_real(a, net->out[l] * in);
+        w->RWT[l] = aggi_take_real(a, net->out[l] * in);
+        w->RW[l] = aggi_take_real(a, net->in[l] * out);
+        w->Rb[l] = aggi_take_real(a, out);
+        w->G[l] = aggi_take_real(a, net->in[l] * out);
+        w->Gb[l] = aggi_take_real(a, out);
     }
-    w->D = rni_take_real(a, block * widest);
-    w->RD = rni_take_real(a, block * widest);
-    w->E = rni_take_real(a, block * widest);
-    w->RE = rni_take_real(a, block * widest);
+    w->D = aggi_take_real(a, block * widest);
+    w->RD = aggi_take_real(a, block * widest);
+    w->E = aggi_take_real(a, block * widest);
+    w->RE = aggi_take_real(a, block * widest);
     for (l = 0; l < n; l++) {
-        w->H[l] = rni_product_fits(T, rni_pad(net->out[l]))
-                      ? rni_take_real(a, T * rni_pad(net->out[l]))
+        w->H[l] = aggi_product_fits(T, rni_pad(net->out[l]))
+                      ? aggi_take_real(a, T * rni_pad(net->out[l]))
                       : NULL;
-        w->RH[l] = rni_product_fits(T, rni_pad(net->out[l]))
-                       ? rni_take_real(a, T * rni_pad(net->out[l]))
+        w->RH[l] = aggi_product_fits(T, rni_pad(net->out[l]))
+                       ? aggi_take_real(a, T * rni_pad(net->out[l]))
                        : NULL;
-        if (!rni_product_fits(T, rni_pad(net->out[l]))) a->bad = 1;
+        if (!aggi_product_fits(T, rni_pad(net->out[l]))) a->bad = 1;
     }
-    w->P = rni_take_real(a, T * net->desc.outputs);
+    w->P = aggi_take_real(a, T * net->desc.outputs);
 }
 
 static size_t rni_net_work_size(void *self, size_t T) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rni_net_work w;
-    (void)rni_take(&a, 1, sizeof w);
+    (void)aggi_take(&a, 1, sizeof w);
     rni_net_layout((const rn_net *)self, &a, T, &w);
     return a.bad ? 0 : a.used;
 }
 
 static rni_net_work *rni_net_open(const rn_net *net, void *work, size_t T) {
-    rni_arena a = rni_arena_make(work, (size_t)-1 / 2);
-    rni_net_work *w = (rni_net_work *)rni_take(&a, 1, sizeof *w);
+    aggi_arena a = aggi_arena_make(work, (size_t)-1 / 2);
+    rni_net_work *w = (rni_net_work *)aggi_take(&a, 1, sizeof *w);
     rni_net_layout(net, &a, T, w);
     return w;
 }
@@ -1395,7 +1112,7 @@ static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const
 }
 
 /* log-std within min .. max; *free_std tells whether it may move */
-RNI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *free_std) {
+AGGI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *free_std) {
     const rn_real low = (rn_real)net->desc.log_std_min, high = (rn_real)net->desc.log_std_max;
     *free_std = 1;
     if (low == 0 && high == 0) return log_std;
@@ -1425,7 +1142,7 @@ static void rni_net_prepare(void *self, const rn_real *theta, void *work) {
 }
 
 /* n: a multiple of RNI_W, as everywhere below */
-RNI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
+AGGI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
     size_t l;
     if (kind == RN_TANH)
         for (; n; n -= RNI_W, x += RNI_W)
@@ -1436,8 +1153,8 @@ RNI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
 }
 
 /* R h = phi'(a) R a; phi' is 1 - h^2 for tanh, 1 or 0 for ReLU */
-RNI_INLINE void rni_phi_R(rn_activation kind, const rn_real *RNI_RESTRICT h,
-                          rn_real *RNI_RESTRICT Rh, size_t n) {
+AGGI_INLINE void rni_phi_R(rn_activation kind, const rn_real *AGGI_RESTRICT h,
+                           rn_real *AGGI_RESTRICT Rh, size_t n) {
     size_t l;
     if (kind == RN_TANH)
         for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
@@ -1448,15 +1165,15 @@ RNI_INLINE void rni_phi_R(rn_activation kind, const rn_real *RNI_RESTRICT h,
 }
 
 /* e = dL/dh becomes dL/da = e phi' */
-RNI_INLINE void rni_phi_back(rn_activation kind, const rn_real *RNI_RESTRICT h,
-                             rn_real *RNI_RESTRICT e, size_t n) {
+AGGI_INLINE void rni_phi_back(rn_activation kind, const rn_real *AGGI_RESTRICT h,
+                              rn_real *AGGI_RESTRICT e, size_t n) {
     rni_phi_R(kind, h, e, n); /* the same product */
 }
 
 /* and its R: (R e) phi' + e phi'' R a; for tanh phi'' R a = -2 h phi' R a = -2 h R h */
-RNI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *RNI_RESTRICT h,
-                               const rn_real *RNI_RESTRICT Rh, rn_real *RNI_RESTRICT e,
-                               rn_real *RNI_RESTRICT Re, size_t n) {
+AGGI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *AGGI_RESTRICT h,
+                                const rn_real *AGGI_RESTRICT Rh, rn_real *AGGI_RESTRICT e,
+                                rn_real *AGGI_RESTRICT Re, size_t n) {
     size_t l;
     if (kind != RN_TANH) {
         rni_phi_R(kind, h, e, n);
@@ -1481,8 +1198,8 @@ static rn_real rni_most_likely(const rn_real *logit, size_t n) {
 
 /* logit and e: padded. No branches on random values: they would be mispredicted. u first: while it
    is drawn, nothing that others wait for has to be put aside. */
-RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t n,
-                                      const agg_rng *rng, rn_real *RNI_RESTRICT e) {
+AGGI_INLINE rn_real rni_sample_softmax(const rn_real *AGGI_RESTRICT logit, size_t n,
+                                       const agg_rng *rng, rn_real *AGGI_RESTRICT e) {
     const rn_real u = (rn_real)rn_draw_uniform(rng);
     rn_real most = logit[0], sum = 0, r;
     size_t j, l, k = 0;
@@ -1495,8 +1212,8 @@ RNI_INLINE rn_real rni_sample_softmax(const rn_real *RNI_RESTRICT logit, size_t 
     return (rn_real)k;
 }
 
-RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const rn_real *y,
-                                 const agg_rng *rng, rn_real *act) {
+AGGI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const rn_real *y,
+                                  const agg_rng *rng, rn_real *act) {
     const size_t n = net->desc.outputs;
     const rn_real clip = (rn_real)net->desc.clip;
     size_t j;
@@ -1512,8 +1229,8 @@ RNI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const
     }
 }
 
-RNI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs,
-                                 const agg_rng *rng, rn_real *act, void *work) {
+AGGI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs,
+                                  const agg_rng *rng, rn_real *act, void *work) {
     const rni_net_work *w = (const rni_net_work *)work;
     const rn_real *x = obs;
     rn_real *y = NULL;
@@ -1535,8 +1252,8 @@ RNI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *obs
 }
 
 /* forward over steps t0 .. t0+n-1 */
-RNI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
-                                size_t t0, size_t n) {
+AGGI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
+                                 size_t t0, size_t n) {
     const rn_real *x = obs + t0 * net->in[0];
     size_t l, t, j, ldx = net->in[0];
     for (l = 0; l < net->layers; l++) {
@@ -1555,8 +1272,8 @@ RNI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, co
 }
 
 /* R a = x RW + Rb + (R x) W, then through phi */
-RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
-                                  size_t t0, size_t n) {
+AGGI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
+                                   size_t t0, size_t n) {
     const rn_real *x = obs + t0 * net->in[0], *Rx = NULL;
     size_t l, t, j, ldx = net->in[0];
     for (l = 0; l < net->layers; l++) {
@@ -1579,7 +1296,7 @@ RNI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, 
 }
 
 /* P: softmax probabilities, or 1/std */
-RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size_t n) {
+AGGI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size_t n) {
     const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
     const rn_real *y = w->H[net->layers - 1] + t0 * ld;
     rn_real *p = w->P + t0 * k, none;
@@ -1595,7 +1312,7 @@ RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size
         for (j = 0; j < k; j++) p[j] = y[j] - most;
     }
     p = w->P + t0 * k;
-    rni_v_exp_body(p, n * k);
+    rni_exp_all(p, n * k);
     if (net->desc.gaussian) return;
     for (t = 0; t < n; t++, p += k) {
         rn_real sum = 0;
@@ -1607,8 +1324,8 @@ RNI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size
 
 /* c_t = R log pi.  Softmax: R y_a - sum_j p_j R y_j.
    Gaussian, z = (a - mu)/std: sum_j z/std R mu + (z^2 - 1) R log_std */
-RNI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const rn_real *act,
-                                 size_t t0, size_t n, rn_real *c) {
+AGGI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const rn_real *act,
+                                  size_t t0, size_t n, rn_real *c) {
     const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
     size_t t, j;
     for (t = t0; t < t0 + n; t++) {
@@ -1633,9 +1350,9 @@ RNI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const
 /* D = w dlogpi/dy and, with R, RD = w R(dlogpi/dy) + k dlogpi/dy. The k term turns into k grad log
    pi on the way down, as everything from here on is linear in RD: this is how B u needs one pass
    and one sum. */
-RNI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_real action,
-                                 const rn_real *Ry, const rn_real *p, rn_real wt, rn_real kt,
-                                 rn_real *D, rn_real *RD) {
+AGGI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_real action,
+                                  const rn_real *Ry, const rn_real *p, rn_real wt, rn_real kt,
+                                  rn_real *D, rn_real *RD) {
     const size_t k = net->desc.outputs;
     rn_real mean = 0;
     size_t j;
@@ -1649,9 +1366,9 @@ RNI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_re
     }
 }
 
-RNI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real *a,
-                               const rn_real *y, const rn_real *Ry, const rn_real *p, rn_real wt,
-                               rn_real kt, rn_real *D, rn_real *RD) {
+AGGI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real *a,
+                                const rn_real *y, const rn_real *Ry, const rn_real *p, rn_real wt,
+                                rn_real kt, rn_real *D, rn_real *RD) {
     const size_t k = net->desc.outputs;
     size_t j;
     for (j = 0; j < k; j++) { /* m, s: dlogpi/dmu = z/std and dlogpi/dlog_std = z^2 - 1 */
@@ -1676,8 +1393,8 @@ RNI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real
     }
 }
 
-RNI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *act,
-                             const rn_real *wt, const rn_real *kt, size_t t0, size_t n, int R) {
+AGGI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *act,
+                              const rn_real *wt, const rn_real *kt, size_t t0, size_t n, int R) {
     const size_t k = net->desc.outputs, last = net->layers - 1, ld = rni_pad(net->out[last]);
     size_t t, j;
     for (t = 0; t < n; t++) {
@@ -1704,8 +1421,8 @@ RNI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *
 
 /* back through the layers: W gets x^T D, or with R: x^T RD + (R x)^T D;
    the layer below gets D W^T, and with R: RD W^T + D RW^T */
-RNI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
-                                 size_t t0, size_t n, int R) {
+AGGI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
+                                  size_t t0, size_t n, int R) {
     static const rn_real one = 1;
     rn_real *D = w->D, *RD = w->RD, *E = w->E, *RE = w->RE, *swap;
     size_t l;
@@ -1765,12 +1482,12 @@ static rni_net_work *rni_net_start(const rn_net *net, const rn_real *theta, size
     return w;
 }
 
-  #define RNI_FOR_BLOCKS(t0, n, T)                                                                 \
+#define RNI_FOR_BLOCKS(t0, n, T)                                                                   \
     for (t0 = 0; n = T - t0 < RNI_BLOCK ? T - t0 : RNI_BLOCK, t0 < T; t0 += RNI_BLOCK)
 
-RNI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *theta, size_t T,
-                                  const rn_real *obs, const rn_real *act, const rn_real *wt,
-                                  rn_real *g, void *work) {
+AGGI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *theta, size_t T,
+                                   const rn_real *obs, const rn_real *act, const rn_real *wt,
+                                   rn_real *g, void *work) {
     rni_net_work *w = rni_net_start(net, theta, T, work);
     size_t t0, n;
     rni_net_sum_clear(net, w);
@@ -1783,9 +1500,9 @@ RNI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *th
     rni_net_sum_add(net, w, g);
 }
 
-RNI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *theta,
-                                 const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
-                                 rn_real *c, void *work) {
+AGGI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *theta,
+                                  const rn_real *u, size_t T, const rn_real *obs,
+                                  const rn_real *act, rn_real *c, void *work) {
     rni_net_work *w = rni_net_start(net, theta, T, work);
     size_t t0, n, j;
     rni_net_pack(net, u, w->RW, w->Rb, w->RWT);
@@ -1799,9 +1516,9 @@ RNI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *the
     }
 }
 
-RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn_real *obs,
-                                 const rn_real *act, const rn_real *wt, const rn_real *kt,
-                                 rn_real *h, void *work) {
+AGGI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn_real *obs,
+                                  const rn_real *act, const rn_real *wt, const rn_real *kt,
+                                  rn_real *h, void *work) {
     rni_net_work *w = (rni_net_work *)work; /* as dot left it */
     size_t t0, n;
     rni_net_sum_clear(net, w);
@@ -1836,10 +1553,10 @@ RNI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn
         rni_net_hvp_body(avx2, (const rn_net *)self, T, obs, act, w, k, h, work);                                     \
     }
 /* clang-format on */
-RNI_NET_FUNCTIONS(_base, RNI_NOTHING, 0)
-  #ifdef RNI_AVX2
-RNI_NET_FUNCTIONS(_avx2, RNI_FOR_AVX2, 1)
-  #endif
+RNI_NET_FUNCTIONS(_base, AGGI_NOTHING, 0)
+#ifdef AGGI_AVX2
+RNI_NET_FUNCTIONS(_avx2, AGGI_AVX2, 1)
+#endif
 
 /* W uniform in +-sqrt(3/in), biases 0 */
 static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) {
@@ -1848,7 +1565,7 @@ static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) {
     size_t l, i;
     memset(theta, 0, net->dim * sizeof *theta);
     for (l = 0; l < net->layers; l++) {
-        double scale = rni_sqrt(3.0 / (double)net->in[l]);
+        double scale = aggi_sqrt(3.0 / (double)net->in[l]);
         if (l + 1 == net->layers) scale *= net->desc.out_scale > 0 ? net->desc.out_scale : 0.1;
         for (i = 0; i < net->in[l] * net->out[l]; i++)
             theta[net->offset[l] + i] = (rn_real)(scale * (2 * rn_draw_uniform(rng) - 1));
@@ -1873,14 +1590,14 @@ static int rni_net_shape(rn_net *net) {
     const size_t most = (size_t)1 << 24; /* an index that a float holds exactly */
     size_t in = d->obs_dim, out, l;
     if (!d->obs_dim || !d->outputs || d->obs_dim > most || d->outputs > most / 2) return 0;
-    if ((unsigned)d->activation > RN_IDENTITY || !rni_finite(d->log_std) ||
+    if ((unsigned)d->activation > RN_IDENTITY || !aggi_finite(d->log_std) ||
         !(d->log_std_min <= d->log_std_max))
         return 0;
-    if (!(d->clip >= 0) || !(d->out_scale >= 0) || !rni_finite(d->out_scale)) return 0;
+    if (!(d->clip >= 0) || !(d->out_scale >= 0) || !aggi_finite(d->out_scale)) return 0;
     for (l = 0; l < RNI_LAYERS; l++, in = out) {
         const int last = l == RN_MAX_HIDDEN || !d->hidden[l];
         out = last ? d->outputs * (d->gaussian && d->state_std ? 2 : 1) : d->hidden[l];
-        if (out > most || !rni_product_fits(in, out)) return 0;
+        if (out > most || !aggi_product_fits(in, out)) return 0;
         net->in[l] = in;
         net->out[l] = out;
         net->offset[l] = net->dim;
@@ -1907,14 +1624,14 @@ RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     p.grad = rni_net_grad_base;
     p.dot = rni_net_dot_base;
     p.hvp = rni_net_hvp_base;
-  #ifdef RNI_AVX2
-    if (RNI_AVX2) {
+#ifdef AGGI_AVX2
+    if (AGGI_HAS_AVX2) {
         p.act = rni_net_act_avx2;
         p.grad = rni_net_grad_avx2;
         p.dot = rni_net_dot_avx2;
         p.hvp = rni_net_hvp_avx2;
     }
-  #endif
+#endif
     p.work_size = rni_net_work_size;
     p.prepare = rni_net_prepare;
     p.init = rni_net_init;
@@ -2018,7 +1735,7 @@ RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t act
     table->states = states;
     table->actions = actions;
     if (!states || !actions || states > most || actions > most ||
-        !rni_product_fits(states, actions))
+        !aggi_product_fits(states, actions))
         return p;
     p.self = table;
     p.dim = states * actions;
@@ -2034,14 +1751,14 @@ RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t act
 
 RN_API size_t rn_policy_work_size(const rn_policy *p, size_t T) {
     const size_t bytes = p->work_size ? p->work_size(p->self, T) : 0;
-    return (p->work_size && !bytes) || bytes > (size_t)-1 - 2 * RNI_ALIGN ? 0 : bytes + RNI_ALIGN;
+    return (p->work_size && !bytes) || bytes > (size_t)-1 - 2 * AGGI_ALIGN ? 0 : bytes + AGGI_ALIGN;
 }
 
 RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs,
                                const agg_rng *rng, rn_real *act, void *work, size_t work_size) {
-    rni_arena a = rni_arena_make(work, work_size);
+    aggi_arena a = aggi_arena_make(work, work_size);
     const size_t bytes = p && p->work_size ? p->work_size(p->self, 0) : 0;
-    void *w = rni_take(&a, 1, bytes);
+    void *w = aggi_take(&a, 1, bytes);
     if (!p || !p->act || !theta || !obs || !act) return RN_ERR_ARG;
     if (p->work_size && !bytes) return RN_ERR_SIZE;
     if (p->work_size && !w) return RN_ERR_MEMORY;
@@ -2097,7 +1814,7 @@ static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_r
                             const rn_real *obs, const rn_real *act, const rn_real *w,
                             const rn_real *k, rn_real *h, rn_real *tmp, void *work) {
     const double root = sizeof(rn_real) == 4 ? 5e-3 : 6e-6, length = rni_norm(u, p->dim);
-    const double size = 1 + rni_norm(theta, p->dim) / rni_sqrt((double)p->dim);
+    const double size = 1 + rni_norm(theta, p->dim) / aggi_sqrt((double)p->dim);
     const rn_real e = (rn_real)(length > 0 ? root * size / length : 0);
     rn_real *at = tmp, *up = tmp + p->dim, *down = up + p->dim;
     size_t i;
@@ -2135,23 +1852,23 @@ typedef struct rni_base {
 
 static size_t rni_base_features(size_t obs_dim) { return 4 + 2 * obs_dim; }
 
-static void rni_base_layout(rni_base *b, rni_arena *a, const rn_method *m, size_t obs_dim) {
+static void rni_base_layout(rni_base *b, aggi_arena *a, const rn_method *m, size_t obs_dim) {
     memset(b, 0, sizeof *b);
     if (m->baseline == RN_BASELINE_TIME) {
-        b->mean = rni_take_f64(a, m->horizon);
-        b->count = rni_take_f64(a, m->horizon);
+        b->mean = aggi_take_f64(a, m->horizon);
+        b->count = aggi_take_f64(a, m->horizon);
     } else if (m->baseline == RN_BASELINE_RIDGE) {
         const size_t n = rni_base_features(obs_dim), ld = rni_pad(n + 1);
         b->n = n;
         b->ld = ld;
-        if (!rni_product_fits(n, ld) || !rni_product_fits(m->horizon, ld)) a->bad = 1;
-        b->A = rni_take_f64(a, n * n);
-        b->L = rni_take_f64(a, n * n);
-        b->b = rni_take_f64(a, n);
-        b->coef = rni_take_f64(a, n);
-        b->rows = rni_take_real(a, m->horizon * ld);
-        b->sums = rni_take_real(a, n * ld);
-        b->zero = rni_take_real(a, ld);
+        if (!aggi_product_fits(n, ld) || !aggi_product_fits(m->horizon, ld)) a->bad = 1;
+        b->A = aggi_take_f64(a, n * n);
+        b->L = aggi_take_f64(a, n * n);
+        b->b = aggi_take_f64(a, n);
+        b->coef = aggi_take_f64(a, n);
+        b->rows = aggi_take_real(a, m->horizon * ld);
+        b->sums = aggi_take_real(a, n * ld);
+        b->zero = aggi_take_real(a, ld);
     }
 }
 
@@ -2180,8 +1897,8 @@ static void rni_base_solve(rni_base *s, double ridge) {
                 sum += ridge * sum +
                        1e-12 * (1 + s->A[0]); /* the last for features that are always 0 */
             for (k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
-            if (i == j) good = sum > 0 && rni_finite(sum);
-            L[i * n + j] = i == j ? rni_sqrt(good ? sum : 1) : sum / L[j * n + j];
+            if (i == j) good = sum > 0 && aggi_finite(sum);
+            L[i * n + j] = i == j ? aggi_sqrt(good ? sum : 1) : sum / L[j * n + j];
         }
     for (i = 0; i < n; i++) {
         double sum = s->b[i];
@@ -2192,7 +1909,7 @@ static void rni_base_solve(rni_base *s, double ridge) {
         double sum = x[i];
         for (k = i + 1; k < n; k++) sum -= L[k * n + i] * x[k];
         x[i] = sum / L[i * n + i];
-        good = good && rni_finite(x[i]);
+        good = good && aggi_finite(x[i]);
     }
     if (!good) memset(x, 0, n * sizeof *x);
 }
@@ -2245,14 +1962,14 @@ static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size
         for (i = 0; i < b->n; i++) v += b->coef[i] * (double)row[i];
         psi[t] -= m->estimator == RN_REINFORCE ? v : power * v;
     }
-    RNI_MATMUL(RNI_HAS_AVX2)
+    RNI_MATMUL(AGGI_HAS_AVX2)
     (b->n, b->ld, T, b->rows, 1, b->ld, b->rows, b->ld, b->zero, 0, b->sums, b->ld);
-    if (!rni_all_finite(b->sums, b->n * b->ld)) return; /* giants: better not learnt */
+    if (!aggi_all_finite(b->sums, b->n * b->ld)) return; /* giants: better not learnt */
     for (i = 0; i < b->n; i++) {
         for (j = 0; j < b->n; j++) b->A[i * b->n + j] += (double)b->sums[i * b->ld + j];
         b->b[i] += (double)b->sums[i * b->ld + b->n];
-        good =
-            good && rni_finite(b->A[i * b->n + i]) && rni_finite(b->b[i]); /* |A_ij| <= max A_ii */
+        good = good && aggi_finite(b->A[i * b->n + i]) &&
+               aggi_finite(b->b[i]); /* |A_ij| <= max A_ii */
     }
     if (!good) rni_base_clear(b, m->horizon); /* giants again: start over */
 }
@@ -2265,7 +1982,7 @@ static void rni_base_apply(rni_base *b, const rn_method *m, size_t obs_dim, size
     for (t = 0; t < T; t++) {
         const double value = psi[t];
         if (b->count[t] > 0) psi[t] -= b->mean[t] / b->count[t];
-        if (!rni_finite(b->mean[t] + value)) continue;
+        if (!aggi_finite(b->mean[t] + value)) continue;
         b->mean[t] += value;
         b->count[t] += 1;
     }
@@ -2277,7 +1994,7 @@ static void rni_whiten(size_t T, double *psi) {
     for (t = 0; t < T; t++) mean += psi[t];
     mean /= (double)T;
     for (t = 0; t < T; t++) var += (psi[t] - mean) * (psi[t] - mean);
-    scale = 1 / (rni_sqrt(var / (double)T) + 1e-8);
+    scale = 1 / (aggi_sqrt(var / (double)T) + 1e-8);
     for (t = 0; t < T; t++) psi[t] = (psi[t] - mean) * scale;
 }
 
@@ -2309,9 +2026,9 @@ struct rn_agent {
 static rn_status rni_method_check(const rn_method *m) {
     if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
         return RN_ERR_DESC;
-    if (!(m->discount >= 0 && m->discount <= 1) || !(m->clip >= 0) || !rni_finite(m->clip))
+    if (!(m->discount >= 0 && m->discount <= 1) || !(m->clip >= 0) || !aggi_finite(m->clip))
         return RN_ERR_DESC;
-    if (!(m->forget >= 0 && m->forget <= 1) || !(m->ridge >= 0) || !rni_finite(m->ridge))
+    if (!(m->forget >= 0 && m->forget <= 1) || !(m->ridge >= 0) || !aggi_finite(m->ridge))
         return RN_ERR_DESC;
     return RN_OK;
 }
@@ -2329,15 +2046,15 @@ static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) {
         return RN_ERR_ARG;
     if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions)
         return RN_ERR_DESC;
-    if (!rni_product_fits(e->obs_dim, 2) || !rni_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
+    if (!aggi_product_fits(e->obs_dim, 2) || !aggi_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
     if (e->actions > (size_t)1 << 24 || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
-    if (!rni_finite(e->act_low) || !rni_finite(e->act_high)) return RN_ERR_DESC;
+    if (!aggi_finite(e->act_low) || !aggi_finite(e->act_high)) return RN_ERR_DESC;
     if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
     return RN_OK;
 }
 
-static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent **out) {
+static rn_status rni_agent_layout(const rn_agent_desc *d, aggi_arena *a, rn_agent **out) {
     rn_method m = d->method;
     const rn_policy *p = &d->policy;
     rn_agent local, *g;
@@ -2346,37 +2063,38 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
     if (s == RN_OK) s = rni_method_check(&m);
     if (s != RN_OK) return s;
     rni_method_defaults(&m);
-    if (!rni_product_fits(m.horizon + 1, p->obs_dim) || !rni_product_fits(m.horizon, p->act_dim) ||
-        !rni_product_fits(p->dim, 16) || m.batch > (size_t)-1 / 2)
+    if (!aggi_product_fits(m.horizon + 1, p->obs_dim) ||
+        !aggi_product_fits(m.horizon, p->act_dim) || !aggi_product_fits(p->dim, 16) ||
+        m.batch > (size_t)-1 / 2)
         return RN_ERR_SIZE;
-    g = (rn_agent *)rni_take(a, 1, sizeof *g);
+    g = (rn_agent *)aggi_take(a, 1, sizeof *g);
     if (!g) g = &local;
     memset(g, 0, sizeof *g);
     g->env = d->env;
     g->policy = *p;
     g->method = m;
-    g->d = rni_take_real(a, p->dim);
-    g->theta = rni_take_real(a, p->dim);
-    g->before = rni_take_real(a, p->dim);
-    g->u = rni_take_real(a, p->dim);
-    g->hat = rni_take_real(a, p->dim);
-    g->g = rni_take_real(a, p->dim);
-    g->v = rni_take_real(a, p->dim);
-    g->tmp = rni_take_real(a, 3 * p->dim);
-    g->obs = rni_take_real(a, (m.horizon + 1) * p->obs_dim);
-    g->act = rni_take_real(a, m.horizon * p->act_dim);
-    g->w = rni_take_real(a, m.horizon);
-    g->k = rni_take_real(a, m.horizon);
-    g->c = rni_take_real(a, m.horizon);
-    g->reward = rni_take_f64(a, m.horizon);
-    g->psi = rni_take_f64(a, m.horizon);
+    g->d = aggi_take_real(a, p->dim);
+    g->theta = aggi_take_real(a, p->dim);
+    g->before = aggi_take_real(a, p->dim);
+    g->u = aggi_take_real(a, p->dim);
+    g->hat = aggi_take_real(a, p->dim);
+    g->g = aggi_take_real(a, p->dim);
+    g->v = aggi_take_real(a, p->dim);
+    g->tmp = aggi_take_real(a, 3 * p->dim);
+    g->obs = aggi_take_real(a, (m.horizon + 1) * p->obs_dim);
+    g->act = aggi_take_real(a, m.horizon * p->act_dim);
+    g->w = aggi_take_real(a, m.horizon);
+    g->k = aggi_take_real(a, m.horizon);
+    g->c = aggi_take_real(a, m.horizon);
+    g->reward = aggi_take_f64(a, m.horizon);
+    g->psi = aggi_take_f64(a, m.horizon);
     rni_base_layout(&g->base, a, &m, p->obs_dim);
     if (p->work_size) {
         const size_t bytes = p->work_size(p->self, m.horizon);
         if (!bytes) a->bad = 1;
-        g->work = rni_take(a, 1, bytes);
+        g->work = aggi_take(a, 1, bytes);
     }
-    g->env_backup = (unsigned char *)rni_take(a, 1, d->env.state_size);
+    g->env_backup = (unsigned char *)aggi_take(a, 1, d->env.state_size);
     *out = g == &local || a->used > a->size
                ? NULL
                : g; /* counting, or callbacks that gave other sizes before */
@@ -2384,21 +2102,21 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, rni_arena *a, rn_agent
 }
 
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_agent *none;
-    return d && rni_agent_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
+    return d && rni_agent_layout(d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory,
                                size_t size) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_agent *g = NULL;
     rn_status s;
     if (!agent || !d || !memory) return RN_ERR_ARG;
     s = rni_agent_layout(d, &a, &g);
     if (s != RN_OK) return s;
-    if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
-    a = rni_arena_make(memory, size);
+    if (size < aggi_arena_size(&a)) return RN_ERR_MEMORY;
+    a = aggi_arena_make(memory, size);
     s = rni_agent_layout(d, &a, &g);
     if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
@@ -2415,15 +2133,15 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
 
 static rn_status rni_world_reset(const rn_env *e, const agg_rng *rng, rn_real *obs) {
     e->reset(e->self, rng, obs);
-    return rni_all_finite(obs, e->obs_dim) ? RN_OK : RN_ERR_ENV;
+    return aggi_all_finite(obs, e->obs_dim) ? RN_OK : RN_ERR_ENV;
 }
 
 /* one step of the world: an action by the policy (or at random), checked, then the environment's
    answer */
-RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta,
-                                    const agg_rng *rng, const agg_rng *act_rng, int random_action,
-                                    const rn_real *obs, rn_real *act, rn_real *next, double *reward,
-                                    int *running, void *work) {
+AGGI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta,
+                                     const agg_rng *rng, const agg_rng *act_rng, int random_action,
+                                     const rn_real *obs, rn_real *act, rn_real *next,
+                                     double *reward, int *running, void *work) {
     size_t j;
     rn_step_result r;
     if (!random_action)
@@ -2444,7 +2162,7 @@ RNI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const r
             if (!(act[j] - act[j] == 0)) return RN_ERR_POLICY;
     }
     r = e->step(e->self, act, rng, next, reward);
-    if ((unsigned)r > RN_TRUNCATED || !rni_finite(*reward) || !rni_all_finite(next, e->obs_dim))
+    if ((unsigned)r > RN_TRUNCATED || !aggi_finite(*reward) || !aggi_all_finite(next, e->obs_dim))
         return RN_ERR_ENV;
     *running = r == RN_RUNNING;
     return RN_OK;
@@ -2505,12 +2223,12 @@ static rn_status rni_agent_end_trajectory(rn_agent *a) {
     rni_agent_weights(a);
     if (rni_is_hat(a)) {
         rni_agent_add_hessian(a);
-        if (!rni_all_finite(a->v, p->dim)) return RN_ERR_POLICY;
+        if (!aggi_all_finite(a->v, p->dim)) return RN_ERR_POLICY;
     } else {
         p->grad(p->self, a->theta, a->t, a->obs, a->act, a->w, a->g, a->work);
-        if (!rni_all_finite(a->g, p->dim)) return RN_ERR_POLICY;
+        if (!aggi_all_finite(a->g, p->dim)) return RN_ERR_POLICY;
         for (t = 0; t < a->t; t++) sum += a->reward[t];
-        if (rni_finite(a->sum_return + sum)) a->sum_return += sum; /* giants are not counted */
+        if (aggi_finite(a->sum_return + sum)) a->sum_return += sum; /* giants are not counted */
         a->sum_length += (double)a->t;
     }
     RNI_UP(a->stats.trajectories, uint64_t);
@@ -2533,7 +2251,7 @@ static rn_status rni_agent_end_round(rn_agent *a) {
     }
     for (i = 0; i < dim; i++)
         a->g[i] = keep * (memory * a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
-    if (!rni_all_finite(a->g, dim)) return RN_ERR_POLICY;
+    if (!aggi_all_finite(a->g, dim)) return RN_ERR_POLICY;
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
     a->has_d = 1;
@@ -2559,7 +2277,7 @@ RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double 
     int hessian;
     if (!bytes) return RN_ERR_ARG;
     if (a->busy) return RN_ERR_ORDER;
-    if (!(eta >= 0 && eta <= 1) || !rni_all_finite(theta, a->policy.dim)) return RN_ERR_THETA;
+    if (!(eta >= 0 && eta <= 1) || !aggi_all_finite(theta, a->policy.dim)) return RN_ERR_THETA;
     memcpy(a->theta, theta, bytes);
     memset(a->g, 0, bytes);
     memset(a->v, 0, bytes);
@@ -2663,8 +2381,8 @@ RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE
 
 RN_API size_t rn_theory_horizon(double T, double discount) {
     double h;
-    if (!(discount >= 0 && discount < 1) || !(T >= 0) || !rni_finite(T)) return 0;
-    h = rni_log(T + 1) / (1 - discount);
+    if (!(discount >= 0 && discount < 1) || !(T >= 0) || !aggi_finite(T)) return 0;
+    h = aggi_log(T + 1) / (1 - discount);
     return h <= 1 ? 1 : h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
 }
 
@@ -2694,8 +2412,8 @@ RN_API double rn_schedule_value(const rn_schedule *s, size_t t) {
 static rn_status rni_schedule_check(const rn_schedule *s) {
     if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK || (s->kind == RN_SCHEDULE_CALLBACK && !s->at))
         return RN_ERR_DESC;
-    if (!rni_finite(s->value) || !rni_finite(s->end) || !rni_finite(s->factor) ||
-        !rni_finite(s->shift))
+    if (!aggi_finite(s->value) || !aggi_finite(s->end) || !aggi_finite(s->factor) ||
+        !aggi_finite(s->shift))
         return RN_ERR_DESC;
     return s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC
                                                                                 : RN_OK;
@@ -2721,7 +2439,7 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
     if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1) || !(d->epsilon >= 0))
         return RN_ERR_DESC;
-    if (!rni_product_fits(d->n, d->dim) || !rni_product_fits(d->dim, 16)) return RN_ERR_SIZE;
+    if (!aggi_product_fits(d->n, d->dim) || !aggi_product_fits(d->dim, 16)) return RN_ERR_SIZE;
     return RN_OK;
 }
 
@@ -2729,11 +2447,11 @@ static int rni_is_adam(rn_update_kind k) {
     return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED;
 }
 
-static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_server **out) {
+static rn_status rni_server_layout(const rn_server_desc *d, aggi_arena *a, rn_server **out) {
     rn_server local, *g;
     rn_status s = rni_server_check(d);
     if (s != RN_OK) return s;
-    g = (rn_server *)rni_take(a, 1, sizeof *g);
+    g = (rn_server *)aggi_take(a, 1, sizeof *g);
     if (!g) g = &local;
     memset(g, 0, sizeof *g);
     g->desc = *d;
@@ -2746,21 +2464,21 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
     if (!(d->epsilon > 0)) g->desc.epsilon = 1e-8;
     g->power1 = g->power2 = 1;
     g->t = 1;
-    g->theta = rni_take_real(a, d->dim);
-    g->next = rni_take_real(a, d->dim);
-    g->d = rni_take_real(a, d->dim);
-    g->new_d = rni_take_real(a, d->dim);
+    g->theta = aggi_take_real(a, d->dim);
+    g->next = aggi_take_real(a, d->dim);
+    g->d = aggi_take_real(a, d->dim);
+    g->new_d = aggi_take_real(a, d->dim);
     if (rni_is_adam(d->update)) {
-        g->m = rni_take_real(a, d->dim);
-        g->v = rni_take_real(a, d->dim);
+        g->m = aggi_take_real(a, d->dim);
+        g->v = aggi_take_real(a, d->dim);
     }
-    g->weight = rni_take_f64(a, d->n);
-    g->suspicion = rni_take_f64(a, d->n);
-    if (d->agg.start) g->start = rni_take_real(a, d->dim);
+    g->weight = aggi_take_f64(a, d->n);
+    g->suspicion = aggi_take_f64(a, d->n);
+    if (d->agg.start) g->start = aggi_take_real(a, d->dim);
     if (!d->aggregate) {
         g->scratch_size = agg_scratch_size(&g->desc.agg);
         if (!g->scratch_size) return RN_ERR_DESC;
-        g->scratch = rni_take(a, 1, g->scratch_size);
+        g->scratch = aggi_take(a, 1, g->scratch_size);
     }
     *out = g == &local || a->used > a->size
                ? NULL
@@ -2769,23 +2487,23 @@ static rn_status rni_server_layout(const rn_server_desc *d, rni_arena *a, rn_ser
 }
 
 RN_API size_t rn_server_size(const rn_server_desc *d) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_server *none;
-    return d && rni_server_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
+    return d && rni_server_layout(d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, void *memory,
                                 size_t size) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_server *g = NULL;
     size_t bytes;
     rn_status s;
     if (!server || !d || !memory) return RN_ERR_ARG;
     s = rni_server_layout(d, &a, &g);
     if (s != RN_OK) return s;
-    if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
-    if (d->theta && !rni_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
-    a = rni_arena_make(memory, size);
+    if (size < aggi_arena_size(&a)) return RN_ERR_MEMORY;
+    if (d->theta && !aggi_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
+    a = aggi_arena_make(memory, size);
     s = rni_server_layout(d, &a, &g);
     if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
@@ -2832,7 +2550,7 @@ static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
     if (s->desc.update != RN_UPDATE_NORMALISED && s->desc.update != RN_UPDATE_ADAM_NORMALISED)
         return u;
     if (norm > 0 && !(norm > 1e-290 && norm < 1e290)) {
-        u.lift = rni_float((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
+        u.lift = aggi_from_bits((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
         for (i = 0; i < s->desc.dim; i++) tmp[i] = (rn_real)(u.lift * (double)s->new_d[i]);
         norm = rni_norm(tmp, s->desc.dim);
     }
@@ -2859,7 +2577,7 @@ static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_
         if (rni_is_adam(d->update)) {
             const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
             const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
-            step = m * fix1 / (rni_sqrt(v * fix2) + d->epsilon);
+            step = m * fix1 / (aggi_sqrt(v * fix2) + d->epsilon);
         }
         next[i] = (rn_real)((double)s->theta[i] + gamma * step);
     }
@@ -2886,7 +2604,7 @@ static void rni_project(rn_real *x, size_t n, double radius) {
 
 static size_t rni_count_bad(const rn_real *const *rows, size_t n, size_t dim) {
     size_t i, bad = 0;
-    for (i = 0; i < n; i++) bad += !rows[i] || !rni_all_finite(rows[i], dim);
+    for (i = 0; i < n; i++) bad += !rows[i] || !aggi_all_finite(rows[i], dim);
     return bad;
 }
 
@@ -2916,15 +2634,15 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     p->theta = s->theta;
     p->gamma = rn_server_gamma(s);
     p->eta = rn_server_eta(s);
-    if (!rni_finite(p->gamma)) return RN_ERR_THETA;
+    if (!aggi_finite(p->gamma)) return RN_ERR_THETA;
     p->aggregate = rni_server_aggregate(s, rows, p);
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
-    if (!rni_all_finite(s->new_d, s->desc.dim)) return RN_ERR_AGGREGATE;
+    if (!aggi_all_finite(s->new_d, s->desc.dim)) return RN_ERR_AGGREGATE;
     p->norm = rni_norm(s->new_d, s->desc.dim);
     unit = rni_step_unit(s, p->norm, s->next);
     rni_server_move(s, p->gamma, unit, s->next);
     rni_project(s->next, s->desc.dim, s->desc.radius);
-    if (!rni_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
+    if (!aggi_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
     if (rni_is_adam(s->desc.update)) rni_adam_move(s, unit);
     memcpy(s->d, s->new_d,
            s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
@@ -3020,15 +2738,15 @@ static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
 
 /* hands out blocks for the parts; make: the parts are made in them. make_env is asked once for each
    agent and pass. */
-static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_trainer *g,
+static rn_status rni_trainer_parts(const rn_trainer_desc *d, aggi_arena *a, rn_trainer *g,
                                    int make) {
     const rn_server_desc sd = rni_trainer_server_desc(d);
     const size_t server_size = rn_server_size(&sd);
     rn_status s = RN_OK;
     rn_server *none = NULL;
-    rni_arena probe = rni_arena_make(NULL, 0);
+    aggi_arena probe = aggi_arena_make(NULL, 0);
     size_t i;
-    void *block = rni_take(a, 1, server_size);
+    void *block = aggi_take(a, 1, server_size);
     if (!server_size) return rni_server_layout(&sd, &probe, &none);
     if (make) s = rn_server_init(&g->server, &sd, block, server_size);
     for (i = 0; i < d->agents && s == RN_OK; i++) {
@@ -3036,13 +2754,13 @@ static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_tr
         const rn_attack attack = rni_attack_of(d, i);
         const size_t size = rn_agent_size(&ad);
         rn_agent *no_agent;
-        probe = rni_arena_make(NULL, 0);
+        probe = aggi_arena_make(NULL, 0);
         if (!rni_attack_ok(&attack)) return RN_ERR_DESC;
         if (!size) return rni_agent_layout(&ad, &probe, &no_agent);
-        block = rni_take(a, 1, size);
+        block = aggi_take(a, 1, size);
         if (!i) {
             g->scratch_size = rn_evaluate_scratch_size(&ad.env, &ad.policy);
-            g->scratch = rni_take(a, 1, g->scratch_size);
+            g->scratch = aggi_take(a, 1, g->scratch_size);
         }
         if (!make) continue;
         s = rn_agent_init(&g->agents[i], &ad, block, size);
@@ -3052,27 +2770,27 @@ static rn_status rni_trainer_parts(const rn_trainer_desc *d, rni_arena *a, rn_tr
     return s == RN_OK && a->bad ? RN_ERR_SIZE : s;
 }
 
-static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_trainer **out) {
+static rn_status rni_trainer_layout(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out) {
     rn_trainer local, *g;
     rn_status s;
     int make;
     if (!d->agents || (!d->envs && !d->make_env) || !d->policy.dim) return RN_ERR_ARG;
-    if (d->agents > 0xffffffffu || !rni_product_fits(d->agents, 64)) return RN_ERR_SIZE;
+    if (d->agents > 0xffffffffu || !aggi_product_fits(d->agents, 64)) return RN_ERR_SIZE;
     if (d->adversaries > d->agents) return RN_ERR_DESC;
-    if (!rni_product_fits(d->agents, d->policy.dim)) return RN_ERR_SIZE;
+    if (!aggi_product_fits(d->agents, d->policy.dim)) return RN_ERR_SIZE;
     make = a->base != NULL;
-    g = (rn_trainer *)rni_take(a, 1, sizeof *g);
+    g = (rn_trainer *)aggi_take(a, 1, sizeof *g);
     if (!g) g = &local;
     memset(g, 0, sizeof *g);
     g->desc = *d;
-    g->agents = (rn_agent **)rni_take(a, d->agents, sizeof *g->agents);
-    g->attacks = (rn_attack *)rni_take(a, d->agents, sizeof *g->attacks);
-    g->status = (rn_status *)rni_take(a, d->agents, sizeof *g->status);
-    g->share = (size_t *)rni_take(a, d->agents, sizeof *g->share);
-    g->used = (size_t *)rni_take(a, d->agents, sizeof *g->used);
-    g->rows = (const rn_real **)rni_take(a, d->agents, sizeof *g->rows);
-    g->honest = (const rn_real **)rni_take(a, d->agents, sizeof *g->honest);
-    g->sent = rni_take_real(a, d->agents * d->policy.dim);
+    g->agents = (rn_agent **)aggi_take(a, d->agents, sizeof *g->agents);
+    g->attacks = (rn_attack *)aggi_take(a, d->agents, sizeof *g->attacks);
+    g->status = (rn_status *)aggi_take(a, d->agents, sizeof *g->status);
+    g->share = (size_t *)aggi_take(a, d->agents, sizeof *g->share);
+    g->used = (size_t *)aggi_take(a, d->agents, sizeof *g->used);
+    g->rows = (const rn_real **)aggi_take(a, d->agents, sizeof *g->rows);
+    g->honest = (const rn_real **)aggi_take(a, d->agents, sizeof *g->honest);
+    g->sent = aggi_take_real(a, d->agents * d->policy.dim);
     s = rni_trainer_parts(d, a, g, make);
     *out = g == &local || a->used > a->size
                ? NULL
@@ -3081,21 +2799,21 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, rni_arena *a, rn_t
 }
 
 RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_trainer *none;
-    return d && rni_trainer_layout(d, &a, &none) == RN_OK ? rni_arena_size(&a) : 0;
+    return d && rni_trainer_layout(d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
                                  size_t size) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_trainer *g = NULL;
     rn_status s;
     if (!trainer || !d || !memory) return RN_ERR_ARG;
     s = rni_trainer_layout(d, &a, &g);
     if (s != RN_OK) return s;
-    if (size < rni_arena_size(&a)) return RN_ERR_MEMORY;
-    a = rni_arena_make(memory, size);
+    if (size < aggi_arena_size(&a)) return RN_ERR_MEMORY;
+    a = aggi_arena_make(memory, size);
     s = rni_trainer_layout(d, &a, &g);
     if (s == RN_OK && !g) s = RN_ERR_MEMORY;
     if (s != RN_OK) return s;
@@ -3104,7 +2822,7 @@ RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d,
         rn_random start = rni_random_make(d->seed, RNI_FOR_TRAINER, 0);
         const agg_rng rng = rn_random_rng(&start);
         d->policy.init(d->policy.self, &rng, g->server->theta);
-        if (!rni_all_finite(g->server->theta, d->policy.dim)) return RN_ERR_POLICY;
+        if (!aggi_all_finite(g->server->theta, d->policy.dim)) return RN_ERR_POLICY;
     }
     g->desc.envs = NULL; /* all copied: the desc's arrays may go */
     g->desc.attacks = NULL;
@@ -3113,18 +2831,18 @@ RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d,
     *trainer = g;
     return RN_OK;
 }
-  #ifndef RN_NO_STDLIB
+#ifndef RN_NO_STDLIB
 RN_API rn_status rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_trainer *none;
     rn_status s;
     void *block;
     if (!trainer || !d) return RN_ERR_ARG;
     s = rni_trainer_layout(d, &a, &none);
     if (s != RN_OK) return s;
-    block = malloc(rni_arena_size(&a));
+    block = malloc(aggi_arena_size(&a));
     if (!block) return RN_ERR_MEMORY;
-    s = rn_trainer_init(trainer, d, block, rni_arena_size(&a));
+    s = rn_trainer_init(trainer, d, block, aggi_arena_size(&a));
     if (s == RN_OK)
         (*trainer)->block = block;
     else
@@ -3135,7 +2853,7 @@ RN_API rn_status rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *
 RN_API void rn_trainer_destroy(rn_trainer *t) {
     if (t && t->block) free(t->block);
 }
-  #endif
+#endif
 
 static void rni_trainer_begin(rn_trainer *t) {
     const double eta = rn_server_eta(t->server);
@@ -3327,8 +3045,8 @@ static void rni_io_count(rni_io *io, uint64_t *x) {
 /* finite numbers only; gives what is in the stream */
 static double rni_io_number(rni_io *io, double *x) {
     const double y =
-        rni_float(rni_io_u64(io, io->mode == RNI_COUNT ? 0 : rni_bits(*x), 0, (uint64_t)-1));
-    if (io->mode >= RNI_CHECK && !rni_finite(y)) io->bad = 1;
+        aggi_from_bits(rni_io_u64(io, io->mode == RNI_COUNT ? 0 : aggi_bits(*x), 0, (uint64_t)-1));
+    if (io->mode >= RNI_CHECK && !aggi_finite(y)) io->bad = 1;
     if (io->mode == RNI_READ) *x = y;
     return y;
 }
@@ -3343,15 +3061,15 @@ static void rni_io_share(rni_io *io, double *x) {
     const double y = rni_io_number(io, x);
     if (io->mode >= RNI_CHECK && !(y >= 0 && y <= 1)) io->bad = 1;
 }
-  #ifdef AGG_DOUBLE
+#ifdef AGG_DOUBLE
 typedef uint64_t rni_word;
-  #else
+#else
 typedef uint32_t rni_word;
-  #endif
+#endif
 /* 4 or 8 bytes each; finite, at least low */
 static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) {
     size_t i, b;
-    if (!rni_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
+    if (!aggi_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
         io->bad = 1;
         return;
     }
@@ -3373,7 +3091,9 @@ static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) {
     io->at += n * sizeof *x;
 }
 
-static void rni_io_real(rni_io *io, rn_real *x, size_t n) { rni_io_reals(io, x, n, -RNI_REAL_MAX); }
+static void rni_io_real(rni_io *io, rn_real *x, size_t n) {
+    rni_io_reals(io, x, n, -AGGI_REAL_MAX);
+}
 
 static void rni_io_random(rni_io *io, rn_random *r) {
     uint64_t any = 0;
@@ -3409,17 +3129,17 @@ static uint64_t rni_agent_print(const rn_agent *a) {
     uint64_t h = rni_hash(0xcbf29ce484222325u, a->policy.dim);
     h = rni_hash(rni_hash(h, a->policy.obs_dim), a->policy.act_dim);
     h = rni_hash(rni_hash(h, a->policy.actions), m->horizon);
-    h = rni_hash(rni_hash(h, m->batch), rni_bits(m->discount));
+    h = rni_hash(rni_hash(h, m->batch), aggi_bits(m->discount));
     h = rni_hash(rni_hash(h, (uint64_t)m->estimator), (uint64_t)m->baseline);
     h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0),
                  (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0) + (m->no_memory ? 4 : 0));
-    h = rni_hash(rni_hash(h, rni_bits(m->clip)), rni_bits(m->forget));
-    return rni_hash(rni_hash(h, rni_bits(m->ridge)), a->env.state_size);
+    h = rni_hash(rni_hash(h, aggi_bits(m->clip)), aggi_bits(m->forget));
+    return rni_hash(rni_hash(h, aggi_bits(m->ridge)), a->env.state_size);
 }
 
 static uint64_t rni_server_print(const rn_server *s) {
     uint64_t h = rni_hash(rni_hash(0xcbf29ce484222325u, s->desc.n), s->desc.dim);
-    return rni_hash(rni_hash(h, (uint64_t)s->desc.update), rni_bits(s->desc.radius));
+    return rni_hash(rni_hash(h, (uint64_t)s->desc.update), aggi_bits(s->desc.radius));
 }
 
 static uint64_t rni_trainer_print(const rn_trainer *t) {
@@ -3538,7 +3258,7 @@ typedef struct rni_object {
     rn_trainer *trainer;
 } rni_object;
 
-  #define RNI_MAGIC ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
+#define RNI_MAGIC ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
 
 static uint64_t rni_object_print(const rni_object *o) {
     if (o->kind == RNI_KIND_AGENT) return rni_agent_print(o->agent);
@@ -3738,20 +3458,20 @@ RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) 
 
 /* ---- 12 evaluation --------------------------------------------------------------------------- */
 /* gives work */
-static void *rni_evaluate_layout(rni_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) {
+static void *rni_evaluate_layout(aggi_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) {
     const size_t bytes = p->work_size ? p->work_size(p->self, 0) : 0;
     if (p->work_size && !bytes) a->bad = 1;
-    *obs = rni_take_real(a, 2 * p->obs_dim);
-    *act = rni_take_real(a, p->act_dim);
-    return rni_take(a, 1, bytes);
+    *obs = aggi_take_real(a, 2 * p->obs_dim);
+    *act = aggi_take_real(a, p->act_dim);
+    return aggi_take(a, 1, bytes);
 }
 
 RN_API size_t rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p) {
-    rni_arena a = rni_arena_make(NULL, 0);
+    aggi_arena a = aggi_arena_make(NULL, 0);
     rn_real *obs, *act;
     if (!env || !p || rni_fit_check(env, p) != RN_OK) return 0;
     (void)rni_evaluate_layout(&a, p, &obs, &act);
-    return rni_arena_size(&a);
+    return aggi_arena_size(&a);
 }
 
 static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p,
@@ -3778,7 +3498,7 @@ RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, con
                              const rn_real *theta, void *scratch, size_t size, rn_evaluation *out) {
     const size_t trajectories = d && d->trajectories ? d->trajectories : 10,
                  horizon = d && d->horizon ? d->horizon : 1000;
-    rni_arena a = rni_arena_make(scratch, size);
+    aggi_arena a = aggi_arena_make(scratch, size);
     rn_random random;
     agg_rng rng;
     rn_real *obs, *act;
@@ -3831,10 +3551,10 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t tr
 static int rni_theory_ok(const rn_assumptions *p, double T) {
     return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 &&
            p->discount < 1 && p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 &&
-           p->sigmaH2 >= 0 && p->n > p->f && T >= 1 && rni_finite(T) && rni_finite(p->G1) &&
-           rni_finite(p->G2) && rni_finite(p->R) && rni_finite(p->muF) && rni_finite(p->lambda) &&
-           rni_finite(p->eps_bias) && rni_finite(p->gap) && rni_finite(p->sigma2) &&
-           rni_finite(p->sigmaH2);
+           p->sigmaH2 >= 0 && p->n > p->f && T >= 1 && aggi_finite(T) && aggi_finite(p->G1) &&
+           aggi_finite(p->G2) && aggi_finite(p->R) && aggi_finite(p->muF) &&
+           aggi_finite(p->lambda) && aggi_finite(p->eps_bias) && aggi_finite(p->gap) &&
+           aggi_finite(p->sigma2) && aggi_finite(p->sigmaH2);
 }
 
 RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
@@ -3843,12 +3563,12 @@ RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
     if (!rni_theory_ok(p, T)) return c;
     rest = 1 - p->discount;
     step = p->G1 / p->muF;
-    c.H = rni_log(T + 1) / rest;
-    decay = p->discount > 0 ? rni_exp(c.H * rni_log(p->discount)) : 0; /* discount^H */
+    c.H = aggi_log(T + 1) / rest;
+    decay = p->discount > 0 ? rni_exp(c.H * aggi_log(p->discount)) : 0; /* discount^H */
     c.L = p->R * (p->G1 * p->G1 + p->G2) / (rest * rest);
     c.G_g = p->G1 * p->R / (rest * rest);
     c.G_H = (p->G2 * p->G1 * p->G1 * p->R + c.L * p->R) / (rest * rest);
-    c.D_g = p->G1 * p->R / rest * rni_sqrt(1 / rest + c.H);
+    c.D_g = p->G1 * p->R / rest * aggi_sqrt(1 / rest + c.H);
     c.D_h = p->R * (p->G2 + p->G1 * p->G1) / rest * (1 / rest + c.H);
     s2 = p->sigma2 > 0 ? p->sigma2 : c.G_g * c.G_g;
     h2 = p->sigmaH2 > 0 ? p->sigmaH2 : c.G_H * c.G_H;
@@ -3862,17 +3582,17 @@ RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
 /* the bound without its first term, which T does not change */
 static double rni_theory_gap(const rn_assumptions *p, double T) {
     const rn_constants c = rn_theory_constants(p, T);
-    const double honest = (double)(p->n - p->f), endless = rni_float(RNI_INF);
-    const double noise = rni_sqrt(c.C2 * (1 + rni_log(T)) / honest);
+    const double honest = (double)(p->n - p->f), endless = aggi_from_bits(AGGI_INF);
+    const double noise = aggi_sqrt(c.C2 * (1 + aggi_log(T)) / honest);
     const double attacks =
-        p->lambda > 0 ? c.C1 * p->lambda * rni_sqrt(2 * rni_log(honest * (T + 1))) : 0;
+        p->lambda > 0 ? c.C1 * p->lambda * aggi_sqrt(2 * aggi_log(honest * (T + 1))) : 0;
     const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
-                       32 * p->G1 / (p->muF * rni_sqrt(T + 1)) * (noise + attacks);
+                       32 * p->G1 / (p->muF * aggi_sqrt(T + 1)) * (noise + attacks);
     return sum == sum ? sum : endless; /* constants so large that they overflow bound nothing */
 }
 
 RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
-    return rni_theory_ok(p, T) ? rni_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T)
+    return rni_theory_ok(p, T) ? aggi_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T)
                                : -1;
 }
 
@@ -3899,11 +3619,7 @@ RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
     return 2 * high;
 }
 
-  #if defined(__clang__)
-    #pragma STDC FP_CONTRACT DEFAULT
-  #elif defined(__GNUC__) && !defined(__TINYC__)
-    #pragma GCC pop_options
-  #endif
+AGGI_END_CODE
 #endif /* RESNHARPG_IMPLEMENTATION */
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is

@@ -76,13 +76,13 @@ static void run_act(task *t) {
     }
 /* clang-format on */
 FORWARD(forward_base, BENCH_UNUSED, 0)
-#ifdef RNI_AVX2
+#ifdef AGGI_AVX2
 FORWARD(forward_avx2, __attribute__((target("avx2"))), 1)
 #endif
 
 static void run_forward(task *t) {
-#ifdef RNI_AVX2
-    if (RNI_AVX2) {
+#ifdef AGGI_AVX2
+    if (AGGI_HAS_AVX2) {
         forward_avx2(t);
         return;
     }

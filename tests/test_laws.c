@@ -400,8 +400,9 @@ TEST pools(agg_rule rule) {
 /* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate()
    that matter here. */
 static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
-    unsigned char *scratch = (unsigned char *)need(malloc(agg_scratch_size(d)));
-    aggi_arena arena = {scratch + (64 - (uintptr_t)scratch % 64) % 64, 0, 0};
+    const size_t size = agg_scratch_size(d);
+    void *scratch = need(malloc(size));
+    aggi_arena arena = aggi_arena_make(scratch, size);
     aggi_ctx c;
     int status;
     memset(&c, 0, sizeof c);

@@ -3,9 +3,9 @@
    platform, compiler and option.
    Built twice: float, and double with AGG_DOUBLE; errors are measured for the type of the build. */
 #if defined(__clang__)
-  #pragma STDC FP_CONTRACT OFF
+#pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) /* what is inlined here from the header follows the options of this file */
-  #pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off")
 #endif
 #define AGGREGATORS_IMPLEMENTATION
 #define RESNHARPG_IMPLEMENTATION
@@ -16,9 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FN_EXP, FN_LOG, FN_TANH, FN_SIN, FN_COS, FN_SQRT, FN_SQRT_SOFT, FN_COUNT };
-
-static float soft_sqrtf(float x) { return (float)rni_sqrt_soft((double)x); }
+enum { FN_EXP, FN_TANH, FN_FLOATS, FN_LOG = FN_FLOATS, FN_COS, FN_SQRT, FN_SQRT_SOFT, FN_COUNT };
 
 static const struct function {
     const char *name;
@@ -29,13 +27,11 @@ static const struct function {
     uint64_t hash32, hash64;
 } functions[FN_COUNT] = {
     {"exp", rni_expf, rni_exp, expl, 1.1, 1.0, 0xcc37cc99bacd1688u, 0x832d58dc92e309f4u},
-    {"log", rni_logf, rni_log, logl, 1.0, 1.0, 0xd60a20dd90ceab1fu, 0x799333ec47ab4b4eu},
     {"tanh", rni_tanhf, rni_tanh, tanhl, 1.5, 1.6, 0x77595117e2079023u, 0xc10616e730d2b003u},
-    {"sin", rni_sinf, rni_sin, sinl, 0.51, 1.0, 0xcbc5490eea51c2d7u, 0xd704117fb5ce74b0u},
-    {"cos", rni_cosf, rni_cos, cosl, 0.51, 1.0, 0xe44324a8ffd424d5u, 0x10ca84e1cf215d22u},
-    {"sqrt", rni_sqrtf, rni_sqrt, sqrtl, 0.501, 0.501, 0x54090c3de2c448d6u, 0xe13a9a111310df87u},
-    {"soft sqrt", soft_sqrtf, rni_sqrt_soft, sqrtl, 0.501, 0.501, 0x54090c3de2c448d6u,
-     0xe13a9a111310df87u},
+    {"log", NULL, aggi_log, logl, 0, 1.0, 0, 0x799333ec47ab4b4eu}, /* from here on double alone */
+    {"cos", NULL, rni_cos, cosl, 0, 1.0, 0, 0x10ca84e1cf215d22u},
+    {"sqrt", NULL, aggi_sqrt, sqrtl, 0, 0.501, 0, 0xe13a9a111310df87u},
+    {"soft sqrt", NULL, aggi_sqrt_soft, sqrtl, 0, 0.501, 0, 0xe13a9a111310df87u},
 };
 
 static const double two53 = 9007199254740992.0;
@@ -78,10 +74,9 @@ static double moderate(uint64_t bits) {
     return f64_of((bits & 0x800fffffffffffffu) | ((1003u + (bits >> 52) % 40u) << 52));
 }
 
-/* a reference for every x: sin and cos are documented as those of 0 beyond 2^20 */
+/* a reference for every x: cos is documented as that of 0 beyond 2^20 */
 static long double reference(int fn, long double x) {
-    if ((fn == FN_SIN || fn == FN_COS) && fabsl(x) > 1048576.0L && fabsl(x) <= (long double)DBL_MAX)
-        x = 0.0L;
+    if (fn == FN_COS && fabsl(x) > 1048576.0L && fabsl(x) <= (long double)DBL_MAX) x = 0.0L;
     return functions[fn].ref(x);
 }
 
@@ -133,7 +128,7 @@ static int judge(int fn, worst w, double bound) {
 #ifndef AGG_DOUBLE
 /* every 3001st of all floats */
 TEST float_errors(void) {
-    for (int fn = 0; fn < FN_COUNT; fn++) {
+    for (int fn = 0; fn < FN_FLOATS; fn++) {
         worst w = {0.0, 0.0};
         for (uint64_t b = 0; b <= 0xffffffffu; b += 3001) {
             const float x = f32_of((uint32_t)b);
@@ -146,7 +141,7 @@ TEST float_errors(void) {
 
 /* 2^-8 .. 2^17, denser */
 TEST float_errors_where_it_matters(void) {
-    for (int fn = 0; fn < FN_COUNT; fn++) {
+    for (int fn = 0; fn < FN_FLOATS; fn++) {
         worst w = {0.0, 0.0};
         for (uint32_t b = 0x3b800000u; b < 0x48000000u; b += 499)
             note(&w, error32(fn, f32_of(b)), (double)f32_of(b));
@@ -157,11 +152,8 @@ TEST float_errors_where_it_matters(void) {
 
 TEST float_bounds_and_symmetry(void) {
     for (uint64_t b = 0; b <= 0x7f800000u; b += 1009) {
-        const float x = f32_of((uint32_t)b), s = rni_sinf(x), c = rni_cosf(x), t = rni_tanhf(x);
-        ASSERT(s >= -1 && s <= 1 && c >= -1 && c <= 1 && t >= 0 && t <= 1 && rni_expf(x) >= 1 &&
-               rni_expf(-x) <= 1);
-        ASSERT(b32_of(rni_sinf(-x)) == (b32_of(s) ^ 0x80000000u) &&
-               b32_of(rni_cosf(-x)) == b32_of(c));
+        const float x = f32_of((uint32_t)b), t = rni_tanhf(x);
+        ASSERT(t >= 0 && t <= 1 && rni_expf(x) >= 1 && rni_expf(-x) <= 1);
         ASSERT(b32_of(rni_tanhf(-x)) == (b32_of(t) ^ 0x80000000u));
     }
     PASS();
@@ -205,16 +197,14 @@ TEST double_errors_of_small_numbers(void) {
 
 /* where the reduction cancels most */
 TEST double_near_multiples_of_half_pi(void) {
-    for (int fn = FN_SIN; fn <= FN_COS; fn++) {
-        worst w = {0.0, 0.0};
-        for (uint64_t n = 1; n < 667000u; n += 1 + n / 4096) {
-            const uint64_t b =
-                b64_of((double)((long double)n * 1.57079632679489661923132169163975144L));
-            for (uint64_t d = 0; d < 3; d++)
-                note(&w, error64(fn, f64_of(b + d - 1)), f64_of(b + d - 1));
-        }
-        if (!judge(fn, w, bound64(fn))) FAILm(message);
+    worst w = {0.0, 0.0};
+    for (uint64_t n = 1; n < 667000u; n += 1 + n / 4096) {
+        const uint64_t b =
+            b64_of((double)((long double)n * 1.57079632679489661923132169163975144L));
+        for (uint64_t d = 0; d < 3; d++)
+            note(&w, error64(FN_COS, f64_of(b + d - 1)), f64_of(b + d - 1));
     }
+    if (!judge(FN_COS, w, bound64(FN_COS))) FAILm(message);
     PASS();
 }
 
@@ -223,11 +213,9 @@ TEST double_bounds_and_symmetry(void) {
     for (int i = 0; i < 300000; i++) {
         const uint64_t bits = random_bits(&state) & 0x7fffffffffffffffu;
         const double x = i % 2 ? moderate(bits) : bits > 0x7ff0000000000000u ? 0.5 : f64_of(bits);
-        const double s = rni_sin(x), c = rni_cos(x), t = rni_tanh(x);
-        ASSERT(s >= -1 && s <= 1 && c >= -1 && c <= 1 && t >= 0 && t <= 1 && rni_exp(x) >= 1 &&
-               rni_exp(-x) <= 1);
-        ASSERT(b64_of(rni_sin(-x)) == (b64_of(s) ^ 0x8000000000000000u) &&
-               b64_of(rni_cos(-x)) == b64_of(c));
+        const double c = rni_cos(x), t = rni_tanh(x);
+        ASSERT(c >= -1 && c <= 1 && t >= 0 && t <= 1 && rni_exp(x) >= 1 && rni_exp(-x) <= 1);
+        ASSERT(b64_of(rni_cos(-x)) == b64_of(c));
         ASSERT(b64_of(rni_tanh(-x)) == (b64_of(t) ^ 0x8000000000000000u));
     }
     PASS();
@@ -242,20 +230,20 @@ TEST sqrt_of_squares(void) {
         const double s =
             (double)(0x4000000u + (random_bits(&state) >> 38)) / 67108864.0; /* [1, 2) */
         const uint64_t b = b64_of(s * s);
-        ASSERT(rni_sqrt(s * s) == s && rni_sqrt_soft(s * s) == s);
+        ASSERT(aggi_sqrt(s * s) == s && aggi_sqrt_soft(s * s) == s);
         for (uint64_t d = 0; d < 5; d++) {
             const double x = f64_of(b + d - 2);
-            ASSERT(b64_of(rni_sqrt(x)) == b64_of(rni_sqrt_soft(x)));
+            ASSERT(b64_of(aggi_sqrt(x)) == b64_of(aggi_sqrt_soft(x)));
         }
     }
-    ASSERT(rni_sqrt_soft(1.0 + DBL_EPSILON) == 1.0); /* the two near ties of the exact test */
-    ASSERT(rni_sqrt_soft(4.0 - 2.0 * DBL_EPSILON) == 2.0 - DBL_EPSILON);
+    ASSERT(aggi_sqrt_soft(1.0 + DBL_EPSILON) == 1.0); /* the two near ties of the exact test */
+    ASSERT(aggi_sqrt_soft(4.0 - 2.0 * DBL_EPSILON) == 2.0 - DBL_EPSILON);
     PASS();
 }
 
 TEST edges_float(void) {
     const float inf = f32_of(0x7f800000u), nan = f32_of(0x7fc00000u), tiny = f32_of(1u);
-    for (int fn = 0; fn < FN_COUNT; fn++) {
+    for (int fn = 0; fn < FN_FLOATS; fn++) {
         ASSERT(isnan(functions[fn].f32(nan)) && isnan(functions[fn].f32(-nan)));
         ASSERT(isnan(functions[fn].f32(f32_of(0x7f800001u))) &&
                isnan(functions[fn].f32(f32_of(0xffffffffu))));
@@ -266,20 +254,10 @@ TEST edges_float(void) {
            rni_expf(FLT_MAX) == inf);
     ASSERT(rni_expf(88.7228f) > 3.4e38f && rni_expf(88.7228f) < inf && rni_expf(88.7229f) == inf);
     ASSERT(rni_expf(-103.9f) == tiny && rni_expf(-104.0f) == 0);
-    ASSERT(rni_logf(1.0f) == 0 && rni_logf(0.0f) == -inf && rni_logf(-0.0f) == -inf &&
-           rni_logf(inf) == inf);
-    ASSERT(isnan(rni_logf(-tiny)) && isnan(rni_logf(-1.0f)) && isnan(rni_logf(-inf)) &&
-           rni_logf(tiny) < -103.2f);
     ASSERT(b32_of(rni_tanhf(-0.0f)) == 0x80000000u && rni_tanhf(tiny) == tiny &&
            rni_tanhf(-tiny) == -tiny);
     ASSERT(rni_tanhf(inf) == 1 && rni_tanhf(-inf) == -1 && rni_tanhf(FLT_MAX) == 1 &&
            rni_tanhf(9.02f) == 1);
-    ASSERT(b32_of(rni_sinf(-0.0f)) == 0x80000000u && rni_sinf(tiny) == tiny && rni_cosf(0.0f) == 1);
-    ASSERT(isnan(rni_sinf(inf)) && isnan(rni_cosf(-inf)) && rni_sinf(FLT_MAX) == 0 &&
-           rni_cosf(-FLT_MAX) == 1);
-    ASSERT(rni_sinf(1048576.0f) != 0 && rni_sinf(1048576.125f) == 0);
-    ASSERT(b32_of(rni_sqrtf(-0.0f)) == 0x80000000u && rni_sqrtf(inf) == inf);
-    ASSERT(isnan(rni_sqrtf(-tiny)) && isnan(rni_sqrtf(-inf)));
     PASS();
 }
 
@@ -295,19 +273,17 @@ TEST edges_double(void) {
     ASSERT(b64_of(rni_exp(-inf)) == 0 && b64_of(rni_exp(-DBL_MAX)) == 0 && rni_exp(DBL_MAX) == inf);
     ASSERT(rni_exp(709.78) > 1.7e308 && rni_exp(709.78) < inf && rni_exp(709.79) == inf);
     ASSERT(rni_exp(-745.1) == tiny && rni_exp(-745.2) == 0);
-    ASSERT(rni_log(1.0) == 0 && rni_log(0.0) == -inf && rni_log(-0.0) == -inf &&
-           rni_log(inf) == inf);
-    ASSERT(isnan(rni_log(-tiny)) && isnan(rni_log(-1.0)) && isnan(rni_log(-inf)) &&
-           rni_log(tiny) < -744.4);
+    ASSERT(aggi_log(1.0) == 0 && aggi_log(0.0) == -inf && aggi_log(-0.0) == -inf &&
+           aggi_log(inf) == inf);
+    ASSERT(isnan(aggi_log(-tiny)) && isnan(aggi_log(-1.0)) && isnan(aggi_log(-inf)) &&
+           aggi_log(tiny) < -744.4);
     ASSERT(b64_of(rni_tanh(-0.0)) == 0x8000000000000000u && rni_tanh(tiny) == tiny &&
            rni_tanh(-tiny) == -tiny);
     ASSERT(rni_tanh(inf) == 1 && rni_tanh(-inf) == -1 && rni_tanh(DBL_MAX) == 1 &&
            rni_tanh(19.1) == 1);
-    ASSERT(b64_of(rni_sin(-0.0)) == 0x8000000000000000u && rni_sin(tiny) == tiny &&
-           rni_cos(0.0) == 1);
-    ASSERT(isnan(rni_sin(inf)) && isnan(rni_cos(-inf)) && rni_sin(DBL_MAX) == 0 &&
-           rni_cos(-DBL_MAX) == 1);
-    ASSERT(rni_sin(1048576.0) != 0 && rni_sin(1048576.125) == 0);
+    ASSERT(rni_cos(0.0) == 1 && rni_cos(tiny) == 1);
+    ASSERT(isnan(rni_cos(inf)) && isnan(rni_cos(-inf)) && rni_cos(-DBL_MAX) == 1);
+    ASSERT(rni_cos(1048576.0) != 1 && rni_cos(1048576.125) == 1);
     for (int fn = FN_SQRT; fn <= FN_SQRT_SOFT; fn++) {
         double (*f)(double) = functions[fn].f64;
         ASSERT(b64_of(f(-0.0)) == 0x8000000000000000u && b64_of(f(0.0)) == 0 && f(inf) == inf &&
@@ -345,22 +321,12 @@ static int array_is_scalar(void (*v)(rn_real *, size_t), rn_real (*f)(rn_real)) 
     return 1;
 }
 
-/* clang-format off */
+static rn_real scalar_exp(rn_real x) { return RNI_R(exp)(x); }
 
-#define ARRAY_TEST(fn)                                                                            \
-    static rn_real scalar_##fn(rn_real x) { return RNI_R(fn)(x); }                                \
-    TEST array_##fn(void) {                                                                       \
-        ASSERT(array_is_scalar(rni_v_##fn, scalar_##fn));                                         \
-        ASSERT(array_is_scalar(rni_v_##fn##_base, scalar_##fn)); /* what runs where AVX2 is missing */    \
-        PASS();                                                                                   \
-    }
-/* clang-format on */
-ARRAY_TEST(exp)
-ARRAY_TEST(log)
-ARRAY_TEST(tanh)
-ARRAY_TEST(sin)
-ARRAY_TEST(cos)
-ARRAY_TEST(sqrt)
+TEST array_exp(void) {
+    ASSERT(array_is_scalar(rni_exp_all, scalar_exp));
+    PASS();
+}
 
 /* ---- golden hashes: FNV-1a over the result bits, low byte first; all NaN count as one, their bits are free ---- */
 static uint64_t fnv(uint64_t h, uint64_t bits, int bytes) {
@@ -389,7 +355,7 @@ static uint64_t hash64(int fn) {
 
 TEST golden_bits(void) {
     for (int fn = 0; fn < FN_COUNT; fn++) {
-        const uint64_t a = hash32(fn), b = hash64(fn);
+        const uint64_t a = fn < FN_FLOATS ? hash32(fn) : 0, b = hash64(fn);
         if (a == functions[fn].hash32 && b == functions[fn].hash64) continue;
         snprintf(message, sizeof message, "%s: hashes are 0x%016" PRIx64 "u, 0x%016" PRIx64 "u",
                  functions[fn].name, a, b);
@@ -413,11 +379,6 @@ SUITE(math) {
     RUN_TEST(edges_float);
     RUN_TEST(edges_double);
     RUN_TEST(array_exp);
-    RUN_TEST(array_log);
-    RUN_TEST(array_tanh);
-    RUN_TEST(array_sin);
-    RUN_TEST(array_cos);
-    RUN_TEST(array_sqrt);
     RUN_TEST(golden_bits);
 }
 

@@ -86,7 +86,7 @@ try_tests() { # LANGUAGE FLAGS
 }
 
 row() { # NAME LANGUAGE FLAGS
-    note=$(echo "$3" | sed 's/-DAGG_NO_DISPATCH -DRN_NO_DISPATCH/no dispatch/')
+    note=$(echo "$3" | sed 's/-DAGG_NO_DISPATCH/no dispatch/')
     case "$1 $2 $3" in *"$only"*) ;; *) return ;; esac
     : >"$build/failures"
     short=$emulated
@@ -124,7 +124,7 @@ single() { # NAME LANGUAGE FLAGS VERDICT command: a row with one answer
 }
 
 pairs() { # NAME: every language with every optimisation, or in short one of each
-    plain="-DAGG_NO_DISPATCH -DRN_NO_DISPATCH"
+    plain="-DAGG_NO_DISPATCH"
     if [ -n "${QUICK:-}" ]; then
         row "$1" c99 -O2
         row "$1" c11 -O0

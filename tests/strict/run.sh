@@ -66,7 +66,7 @@ check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
             for linkage in "" "-D$2_STATIC"; do
                 expect "$1.h, ${language%% -W*} $real $linkage" run $language $optimised $real $linkage "$use"
             done
-            for option in "-D$2_STATIC -DSTRICT_UNUSED" "-D$code" "-D$2_NO_DISPATCH" -march=native; do
+            for option in "-D$2_STATIC -DSTRICT_UNUSED" "-D$code" -DAGG_NO_DISPATCH -march=native; do
                 expect "$1.h, ${language%% -W*} $real $option" $language -fsyntax-only $real $option "$use"
             done
         done
