@@ -1,5 +1,6 @@
-/* aggregators.h - v0.1.0 - Byzantine-robust vector aggregation - SPDX-License-Identifier: MIT OR Unlicense
-   One file, C99 and C++11. Never allocates, has no globals, links against nothing.
+/* aggregators.h - v0.2.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
+   n vectors in, one vector out, of which f senders may be adversaries: MDA, trimmed mean, median,
+   Krum, geometric median and their peers. One file, C99 and C++11, no allocation, no dependencies.
 
    In exactly one C or C++ file:                  In every other file:
        #define AGGREGATORS_IMPLEMENTATION             #include "aggregators.h"
@@ -7,116 +8,151 @@
 
    QUICK START (every example in this comment is compiled and run by `make test`)
        float a[] = {1,1}, b[] = {1,2}, c[] = {2,1}, d[] = {2,2}, adversary[] = {900,-900};
-       const float *rows[] = { a, b, c, d, adversary };            // the mean would be 181.2 -178.8
+       const float *rows[] = { a, b, c, d, adversary };   // the mean would be 181.2 -178.8
        float out[2];
-       char scratch[8192];                                    // agg_scratch_size() tells how much is needed
-       agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);       // rule, rows, numbers per row, adversaries to survive
+       char scratch[8192];                                // agg_scratch_size() tells how much
+       agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);   // rule, rows, numbers a row, adversaries
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
-   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, memory, threads, determinism,
-                errors, API, code, changelog, licence
-   OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage), AGG_ASSERT(x),
-                AGG_DOUBLE (double for float; the same in every file, a mix fails to link),
-                AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way)
+   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, memory, threads,
+                determinism, errors, API, code, changelog, licence
+   OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage),
+                AGG_ASSERT(x), AGG_DOUBLE (double for float; the same in every file, a mix fails to
+                link), AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits stay the same)
 
    THE GUARANTEE
-   n agents each send a row of dim numbers; at most f < n/2 of them are Byzantine and may send anything. A rule F is
-   (f,lambda)-resilient if for EVERY set G of n-f rows, and so for the honest ones, whichever they are,
-       ||F(x) - mean_G||  <=  lambda * max over i,j in G of ||x_i - x_j||          (Farhadkhani et al. 2022)
-   agg_lambda() gives lambda, agg_resilience() measures the left side over the right for rows at hand. Below,
-   D = min(sqrt(dim), 2 sqrt(n-f)). f may be an upper bound of the true number. Ties go to the lower row.
+   n agents each send a row of dim numbers; at most f < n/2 of them are Byzantine and may send
+   anything. A rule F is (f,lambda)-resilient if for EVERY set G of n-f rows, and so for the honest
+   ones,
+       ||F(x) - mean_G||  <=  lambda * max over i,j in G of ||x_i - x_j||  (Farhadkhani et al. 2022)
+   agg_lambda() gives lambda; agg_resilience() measures the left side over the right for rows at
+   hand. Below, D = min(sqrt(dim), 2 sqrt(n-f)). f may be an upper bound of the true number of
+   adversaries. Ties go to the lower row.
 
-   RULES                        breakdown: f < n/2 unless said otherwise; costs beside reading the rows once
-   MDA      mean of the (n-f)-subset of least diameter (of several: the lexicographically first). lambda = 2f/(n-f).
-            Cost n^2 dim plus a search that is exponential in f at worst and short in practice: "is there a subset of
-            diameter <= r" is "has the graph of pairs farther than r a vertex cover of size <= f". If desc.budget nodes
-            do not settle it the status is AGG_INEXACT and the set has at most twice the least diameter, which gives
-            lambda = 3f/(n-f). Rousseeuw 1985, El Mhamdi et al. 2018. Not for: thousands of rows (n^2 memory).
-   CWTM     per coordinate, drop the f largest and f smallest values, average the rest. lambda = D f/(n-f).
-            Cost n dim. Yin et al. 2018. Not for: rows that are good only as a whole (it mixes coordinates of many).
-   MEAMED   per coordinate, average the n-f values closest to the median. lambda = 2 D f/(n-f). Cost n dim.
-            Xie et al. 2018. Not for: one-sided honest noise, which it cuts off.
-   CWMED    per coordinate median, for even n the mean of the middle two. lambda = D n/(2(n-f)). Cost n dim. Needs no f.
-            Yin et al. 2018. Not for: many honest rows, it does not average their noise away.
-   KRUM     the row with the least sum of squared distances to its n-f-1 nearest others (desc.classic_krum: n-f-2, as
-            in Blanchard et al. 2017; then n > 2f+2). lambda = 1 + sqrt((n-f)/(n-2f)). Cost n^2 dim.
-            Not for: noisy honest rows: it returns one of them, noise and all.
-   MULTI_KRUM  mean of the desc.q rows (n-f if 0) with the best Krum scores. lambda as Krum while q <= n-f. Cost n^2 dim.
-   GM       geometric median: argmin_z sum_i ||z - x_i||. lambda = 1 + sqrt((n-f)^2/(n(n-2f))). Needs no f. Cost n^2 dim,
-            then n^2 per iteration. Solved until a dual bound PROVES the value within desc.gap (1e-6) of the least; the
-            report has the gap proven, before out is rounded to agg_real; AGG_INEXACT if it is larger. Chen et al. 2017.
-            Rows farther off than 2^24 times the radius of the smallest ball of a majority are first pulled in to that.
-   MEAN     not resilient: one adversary moves it anywhere. lambda = 0 for f = 0, else infinite. Cost n dim. The baseline.
-   BULYAN   pick n-2f rows by repeated Krum, then per coordinate the mean of the n-4f values closest to their median.
-            Needs n >= 4f+3. Cost n^2 dim + n^3. El Mhamdi et al. 2018. Not for: f near n/4, it throws most rows away.
-   CCLIP    centred clipping: v += mean_i (x_i - v) min(1, tau/||x_i - v||), desc.iterations times (3), from desc.start
-            (coordinate-wise median if NULL; pass the last aggregate if you have it), tau = desc.tau (the median of
-            ||x_i - start|| if 0). Cost n dim per iteration. Karimireddy et al. 2021. Not for: a start you do not trust.
-   CGE      mean of the n-f rows of least norm. Cost n dim. Gupta et al. 2021. Not for: adversaries of small norm: it takes
-            them all. No lambda: its error grows with the norm of the honest rows, not with their diameter.
-   MONNA    mean of the n-f rows nearest to row desc.pivot, itself included. Cost n dim. Farhadkhani et al. 2023.
-            Not for: a server without a row of its own to trust.
-   CAF      covariance-bound agnostic filter: weights 1; again and again find the direction of largest weighted variance
-            and lower the weight of rows far along it, until they sum to n-2f; the mean with the least variance seen.
-            Cost n^2 dim + f n^3. Allouah et al. 2025. Not for: large n (n^3) or exact guarantees (no lambda here).
-   SMEA     mean of the (n-f)-subset whose covariance has the least top eigenvalue. Cost n^2 dim + a search, exponential
-            in f, cut off by desc.budget (AGG_INEXACT, best set so far). Allouah et al. 2023. Not for: n over about 20.
+   RULES        breakdown: f < n/2 unless said otherwise; costs beside reading the rows once
+   MDA          minimum diameter averaging: mean of the (n-f)-subset of least diameter (of several
+                the lexicographically first). lambda = 2f/(n-f). Cost n^2 dim plus a search,
+                exponential in f at worst and short in practice: "is there a subset of diameter <=
+                r" is "has the graph of pairs farther apart than r a vertex cover of size <= f". If
+                desc.budget nodes do not settle it the status is AGG_INEXACT and the set has at most
+                twice the least diameter, which gives lambda = 3f/(n-f). Rousseeuw 1985, El Mhamdi
+                et al. 2018.
+                Not for: thousands of rows (n^2 memory).
+   CWTM         coordinate-wise trimmed mean: per coordinate, drop the f largest and f smallest
+                values, average the rest. lambda = D f/(n-f). Cost n dim. Yin et al. 2018.
+                Not for: rows that are good only as a whole (it mixes coordinates of many).
+   MEAMED       mean around the median: per coordinate, average the n-f values closest to the
+                median. lambda = 2 D f/(n-f). Cost n dim. Xie et al. 2018.
+                Not for: one-sided honest noise, which it cuts off.
+   CWMED        coordinate-wise median, for even n the mean of the middle two.
+                lambda = D n/(2(n-f)). Cost n dim. Needs no f. Yin et al. 2018.
+                Not for: many honest rows, it does not average their noise away.
+   KRUM         the row with the least sum of squared distances to its n-f-1 nearest others
+                (desc.classic_krum: n-f-2, as in Blanchard et al. 2017; then n > 2f+2).
+                lambda = 1 + sqrt((n-f)/(n-2f)). Cost n^2 dim.
+                Not for: noisy honest rows: it returns one of them, noise and all.
+   MULTI_KRUM   mean of the desc.q rows (n-f if 0, at most n-f) with the best Krum scores.
+                lambda as Krum. Cost n^2 dim.
+   GM           geometric median: argmin_z sum_i ||z - x_i||. lambda = 1 + sqrt((n-f)^2/(n(n-2f))).
+                Needs no f. Cost n^2 dim, then n^2 per iteration. Solved until a dual bound PROVES
+                the value within desc.gap (1e-6) of the least; the report has the gap proven, before
+                out is rounded to agg_real; AGG_INEXACT if it is larger. Rows farther off than 2^24
+                times the radius of the smallest ball of a majority are first pulled in to that.
+                Chen et al. 2017.
+   MEAN         not resilient: one adversary moves it anywhere. lambda = 0 for f = 0, else infinite.
+                Cost n dim. The baseline.
+   BULYAN       pick n-2f rows by repeated Krum, then per coordinate the mean of the n-4f values
+                closest to their median. Needs n >= 4f+3. Cost n^2 dim + n^3. El Mhamdi et al. 2018.
+                Not for: f near n/4, it throws most rows away.
+   CCLIP        centred clipping: v += mean_i (x_i - v) min(1, tau/||x_i - v||), desc.iterations
+                times (3), from desc.start (coordinate-wise median if NULL; pass the last aggregate
+                if you have it), tau = desc.tau (the median of ||x_i - start|| if 0). Cost n dim per
+                iteration. Karimireddy et al. 2021. Not for: a start you do not trust.
+   CGE          comparative gradient elimination: mean of the n-f rows of least norm. Cost n dim.
+                Gupta et al. 2021. Not for: adversaries of small norm: it takes them all. No lambda:
+                its error grows with the norm of the honest rows, not with their diameter.
+   MONNA        mean of the n-f rows nearest to row desc.pivot, itself included. Cost n dim.
+                Farhadkhani et al. 2023. Not for: a server without a row of its own to trust.
+   CAF          covariance-bound agnostic filter: weights 1; again and again find the direction of
+                largest weighted variance and lower the weight of rows far along it, until they sum
+                to n-2f; the mean with the least variance seen. Cost n^2 dim + f n^3. Allouah et al.
+                2025.
+                Not for: large n (n^3) or exact guarantees (no lambda here).
+   SMEA         smallest maximum eigenvalue averaging: mean of the (n-f)-subset whose covariance has
+                the least top eigenvalue. Cost n^2 dim + a search, exponential in f, cut off by
+                desc.budget (AGG_INEXACT, best set so far). Allouah et al. 2023. Not for: n over
+                about 20.
 
-   PRE-AGGREGATIONS  desc.pre: up to two, applied in order in front of any rule; each works on the rows the one before it made
-   AGG_PRE_NNM        every row becomes the mean of its n-f nearest rows, itself included. Allouah et al. 2023.
-   AGG_PRE_BUCKETING  random groups of desc.bucket (2) rows become their means; f stays, so n/bucket must exceed 2f.
-                      Needs desc.rng. Karimireddy et al. 2022.
+   PRE-AGGREGATIONS  desc.pre: up to two, in order, in front of any rule; each works on the rows
+                     that
+                the one before it made
+   AGG_PRE_NNM        nearest-neighbour mixing: every row becomes the mean of its n-f nearest rows,
+                      itself included. Allouah et al. 2023.
+   AGG_PRE_BUCKETING  random groups of desc.bucket (2) rows become their means; f stays, so n/bucket
+                      must exceed 2f. Needs desc.rng. Karimireddy et al. 2022.
    AGG_PRE_CLIP       rows longer than desc.clip are shortened to that norm.
-   AGG_PRE_ARC        the floor(2f(n-f)/n) longest rows are shortened to the norm of the next longest. Allouah et al. 2025.
+   AGG_PRE_ARC        adaptive robust clipping: the floor(2f(n-f)/n) longest rows are shortened to
+                      the norm of the next longest. Allouah et al. 2025.
 
-   ATTACKS    agg_attack() makes the row an adversary sends, for experiments; own = what it would have sent if honest
-   AGG_ATTACK_SIGN_FLIP -s own (s = 2.5)        AGG_ATTACK_NOISE  own + s (max own - min own) U[-1,1] per coordinate (s = 3)
-   AGG_ATTACK_GAUSSIAN  own + s N(0,1) (s = 1)  AGG_ATTACK_IPM    -s honest mean (s = 0.5)
-   AGG_ATTACK_ZERO      0                       AGG_ATTACK_MIMIC  a copy of honest row `target`
-   AGG_ATTACK_INF       +-Inf                   AGG_ATTACK_NAN    NaN
-   AGG_ATTACK_ALIE      honest mean - s honest standard deviation per coordinate ("a little is enough"; s by n and f)
+   ATTACKS      agg_attack() makes the row an adversary sends, for experiments. own: what it would
+                have sent if honest; s: strength; honest mean, deviation: of all honest rows
+   AGG_ATTACK_SIGN_FLIP  -s own (s = 2.5)
+   AGG_ATTACK_NOISE      own + s (max own - min own) U[-1,1] per coordinate (s = 3)
+   AGG_ATTACK_GAUSSIAN   own + s N(0,1) per coordinate (s = 1)
+   AGG_ATTACK_ZERO       0
+   AGG_ATTACK_IPM        inner product manipulation: -s honest mean (s = 0.5). Xie et al. 2019.
+   AGG_ATTACK_ALIE       a little is enough: honest mean - s honest deviation per coordinate, the
+                         deviation divided by the number of honest rows, s from n and f. Baruch et
+                         al. 2019.
+   AGG_ATTACK_MIMIC      a copy of honest row `target`. Karimireddy et al. 2022.
+   AGG_ATTACK_INF        +-Inf
+   AGG_ATTACK_NAN        NaN
 
-   SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
-   Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows and desc.start, nothing is
-   written but out, scratch and the report, no behaviour is undefined, and the call ends: searches stop at desc.budget,
-   iterations at desc.iterations or a fixed count. What is wrong with a call is answered by a status before anything
-   is written.
-   A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n, so the guarantee
-   holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size are handled: no sum of squares
-   overflows or underflows its way into a wrong choice. For at most f hostile rows the inequality above holds, up to
-   rounding.
-   Not promised: anything when more than f agents are Byzantine and their rows are finite. That f adversaries do nothing: they may move
-   the answer by lambda diameters, every time, in a direction they choose. That n rows are n agents: one who sends
-   under several names has several votes. That suspicion proves anything. Secrecy: time depends on the numbers, and
-   scratch keeps some of them. Pointers and lengths are yours: C cannot check them.
+   SECURITY     (each sentence up to "not promised" has its test: see tests/test_promises.c)
+   Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows and
+   desc.start, nothing is written but out, scratch and the report, no behaviour is undefined, and
+   the call ends: searches stop at desc.budget, iterations at desc.iterations or a fixed count. What
+   is wrong with a call is answered by a status before anything is written.
+   A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n,
+   so the guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size
+   are handled: no sum of squares overflows or underflows its way into a wrong choice. For at most f
+   hostile rows the inequality above holds, up to rounding.
+   Not promised: anything when more than f agents are Byzantine and their rows are finite. That f
+   adversaries do nothing: they may move the answer by lambda diameters, every time, in a direction
+   they choose. That n rows are n agents: one who sends under several names has several votes. That
+   suspicion proves anything. Secrecy: time depends on the numbers, and scratch keeps some of them.
+   Pointers and lengths are yours: C cannot check them.
 
-   MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row, scratch or desc.start.
-   THREADS      (tests: as for SECURITY) There are no variables, only constants: any function may run on any thread, on
-                many at once. Calls at the same time may share desc, desc.start and rows, which are only read, never
-                out, scratch or report. desc.jobs spreads one call over your threads: jobs may run in any order and at
-                the same time, rng is only called from the calling thread. Neither changes a bit.
-                Not promised: anything if rows change during a call (they are read more than once), or if a pool
-                leaves a job out or does one twice.
-   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to fma, no libm: the bits
-                of out do not depend on threads, compiler, language, optimisation, instruction set, byte order or the
-                width of size_t (`make portability` tries them). Needed: IEEE arithmetic, round to nearest, denormals
-                kept. Other flags are refused where the compiler tells; clang does not tell of -ffp-contract=fast
-                and -funsafe-math-optimizations: do not use them.
-   ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out is untouched.
-                Nothing prints, aborts or asserts on your data. */
+   MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row,
+                scratch or desc.start.
+   THREADS      (tests: as for SECURITY) There are no variables, only constants: any function may
+                run on any thread, on many at once. Calls at the same time may share desc,
+                desc.start and rows, which are only read, never out, scratch or report. desc.jobs
+                spreads one call over your threads: jobs may run in any order and at the same time,
+                rng is only called from the calling thread. Neither changes a bit.
+                Not promised: anything if rows change during a call (they are read more than once),
+                or if a pool leaves a job out or does one twice.
+   DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to
+                fma, no libm: the bits of out do not depend on threads, compiler, language,
+                optimisation, instruction set, byte order or the width of size_t (`make portability`
+                tries them). Needed: IEEE arithmetic, round to nearest, denormals kept. Other flags
+                are refused where the compiler tells; clang does not tell of -ffp-contract=fast and
+                -funsafe-math-optimizations: do not use them.
+   ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out
+                is untouched. Nothing prints, aborts or asserts on your data. */
 
 /* clang-format off */
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
-#define AGG_VERSION_MINOR 1
+#define AGG_VERSION_MINOR 2
 #define AGG_VERSION_PATCH 0
 #include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
 #include <stdint.h> /* uint64_t */
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "aggregators.h: -ffast-math and -ffinite-math-only remove NaN checks, and NaN is the cheapest attack"
+#error "aggregators.h: -ffast-math removes NaN checks, and NaN is the cheapest attack"
 #elif defined(__GCC_IEC_559) && !__GCC_IEC_559
 #error "aggregators.h: -funsafe-math-optimizations and its parts round sums as the compiler likes"
 #endif
@@ -128,7 +164,7 @@
   #define AGG_EXCESS_PRECISION
 #endif
 #ifdef AGG_EXCESS_PRECISION
-#error "aggregators.h: numbers with excess precision (the i387) round differently: use -msse2 -mfpmath=sse"
+#error "aggregators.h: excess precision (the i387) rounds differently: use -msse2 -mfpmath=sse"
 #endif
 #ifndef AGG_API
   #if !defined(AGG_STATIC)
@@ -141,7 +177,7 @@
 #endif
 #ifdef AGG_DOUBLE
   typedef double agg_real;
-  #define agg_scratch_size agg_scratch_size_f64 /* a mixed build fails to link instead of misreading rows */
+  #define agg_scratch_size agg_scratch_size_f64 /* a mix of float and double fails to link */
   #define agg_aggregate    agg_aggregate_f64
   #define agg_attack       agg_attack_f64
   #define agg_resilience   agg_resilience_f64
@@ -172,21 +208,23 @@ extern "C" {
 typedef enum agg_rule { AGG_RULE_LIST(AGG_X) AGG_RULE_COUNT } agg_rule;
 #undef AGG_X
 
-#define AGG_STATUS_LIST(X)                                                                                  \
-    X(AGG_OK,          "ok")                                                                                \
-    X(AGG_INEXACT,     "out is written, but the search budget or rounding ended it early: see the report")  \
-    X(AGG_ERR_ARG,     "null pointer, zero rows, zero length, unknown rule or option out of range")         \
-    X(AGG_ERR_BOUND,   "f is more than this rule survives among n: see agg_max_f()")                        \
-    X(AGG_ERR_ROWS,    "more than f rows are missing or not finite")                                        \
-    X(AGG_ERR_PIVOT,   "the trusted row, MoNNA's pivot, is missing or not finite")                          \
-    X(AGG_ERR_RNG,     "random numbers are needed and the callback is NULL")                                \
-    X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                                      \
+#define AGG_STATUS_LIST(X)                                                                         \
+    X(AGG_OK,          "ok")                                                                       \
+    X(AGG_INEXACT,     "out is written, but budget or rounding ended it early: see the report")    \
+    X(AGG_ERR_ARG,     "null pointer, zero rows, zero length, unknown rule or bad option")         \
+    X(AGG_ERR_BOUND,   "f is more than this rule survives among n: see agg_max_f()")               \
+    X(AGG_ERR_ROWS,    "more than f rows are missing or not finite")                               \
+    X(AGG_ERR_PIVOT,   "the trusted row, MoNNA's pivot, is missing or not finite")                 \
+    X(AGG_ERR_RNG,     "random numbers are needed and the callback is NULL")                       \
+    X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                             \
     X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")
 #define AGG_X(id, text) id,
 typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
 
-typedef enum agg_pre { AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC, AGG_PRE_COUNT } agg_pre;
+typedef enum agg_pre {
+    AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC, AGG_PRE_COUNT
+} agg_pre;
 
 #define AGG_ATTACK_LIST(X)                           \
     X(AGG_ATTACK_SIGN_FLIP, "sign flipping")         \
@@ -202,41 +240,42 @@ typedef enum agg_pre { AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLI
 typedef enum agg_attack_kind { AGG_ATTACK_LIST(AGG_X) AGG_ATTACK_COUNT } agg_attack_kind;
 #undef AGG_X
 
-typedef struct agg_rng {                /* random numbers from the caller */
-    uint64_t (*next)(void *self);       /* 64 random bits */
+typedef struct agg_rng {          /* random numbers from the caller */
+    uint64_t (*next)(void *self); /* 64 random bits */
     void      *self;
 } agg_rng;
 
 typedef void agg_job(void *arg, size_t index);
-typedef struct agg_jobs {               /* a job pool of the caller's; run == NULL: everything on the calling thread */
-    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* call job(arg, 0 .. count-1), any order and */
-    void  *self;                                                    /* threads, return when all are done */
+typedef struct agg_jobs { /* a job pool of the caller's; run == NULL: all on the calling thread */
+    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* calls job(arg, 0 .. count-1) */
+    void  *self;          /* in any order, on any threads, and returns when all are done */
 } agg_jobs;
 
-typedef struct agg_desc {    /* zero it or use agg_make_desc(); fields are only ever added at the end */
+typedef struct agg_desc {    /* zero it or use agg_make_desc(); new fields come last */
     size_t   n;              /* rows                              required */
     size_t   dim;            /* numbers per row                   required */
-    size_t   f;              /* adversaries to survive                  0 = trust everybody */
+    size_t   f;              /* adversaries to survive            0 = trust everybody */
     agg_rule rule;           /*                                   0 = AGG_MDA */
-    agg_pre  pre[2];         /* steps before the rule, in order   0 = none */
+    agg_pre  pre[2];         /* pre-aggregations, in order        0 = none */
     int      classic_krum;   /* Krum, Multi-Krum, Bulyan          0 = n-f-1 neighbours, 1 = n-f-2 */
-    size_t   q;              /* Multi-Krum: rows averaged         0 = n-f */
+    size_t   q;              /* Multi-Krum: rows averaged         0 = n-f, the most */
     size_t   pivot;          /* MoNNA: the row you trust          0 = the first */
     size_t   bucket;         /* bucketing: rows per bucket        0 = 2 */
     double   clip;           /* AGG_PRE_CLIP: largest norm        required there, > 0 */
-    double   tau;            /* CClip: clipping radius            0 = median distance to the start */
+    double   tau;            /* CClip: clipping radius            0 = median distance to start */
     size_t   iterations;     /* CClip                             0 = 3 */
     const agg_real *start;   /* CClip: dim numbers                NULL = coordinate-wise median */
     double   gap;            /* GM: relative gap to prove, <= 1   0 = 1e-6 */
-    size_t   budget;         /* MDA, SMEA: search nodes           0 = 2^26/(n ceil(n/64)), within 1000 .. 100000 */
-    agg_rng  rng;            /* bucketing: random bits            required there */
+    size_t   budget;         /* MDA, SMEA: search nodes           0 = 2^26/(n ceil(n/64)), but */
+    agg_rng  rng;            /* bucketing: random bits            required there  1000 .. 100000 */
     agg_jobs jobs;           /* job pool                          none */
 } agg_desc;
 
-typedef struct agg_report {  /* zero it, point weight and suspicion at n numbers each if you want them */
-    double *weight;          /* share of each row in out; coordinate-wise rules: averaged over coordinates. They sum to 1,
-                                or less with clipping, which shortens rows or keeps a part of the start. */
-    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, large is odd; dropped: infinity */
+typedef struct agg_report {  /* zero it; point weight and suspicion at n numbers each to get them */
+    double *weight;          /* share of each row in out, coordinate-wise rules: averaged over the
+                                coordinates. They sum to 1, or to less with clipping, which shortens
+                                rows or keeps a part of the start. */
+    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, infinite: dropped */
     size_t  dropped;         /* rows that were NULL or not finite */
     size_t  used;            /* rows with a weight above 0 (counted only if weight is given) */
     size_t  nodes;           /* MDA, SMEA: search nodes spent */
@@ -245,37 +284,44 @@ typedef struct agg_report {  /* zero it, point weight and suspicion at n numbers
 } agg_report;
 
 typedef struct agg_attack_desc {
-    size_t          n, f;     /* ALIE: all rows and adversaries, for its s       required there unless strength is given */
+    size_t          n, f;     /* ALIE: all rows, adversaries      required there if strength is 0 */
     agg_attack_kind kind;
-    double          strength; /* s                                         0 = the default of the kind */
-    size_t          target;   /* mimic: which honest row                   0 = the first */
-    agg_rng         rng;      /* noise, Gaussian                           required there */
+    double          strength; /* s                                0 = the default of the kind */
+    size_t          target;   /* mimic: which honest row          0 = the first */
+    agg_rng         rng;      /* noise, Gaussian                  required there */
 } agg_attack_desc;
 
+/* ---- aggregate. rows: n pointers to dim numbers, read only, any may be NULL; out: dim numbers;
+   report may be NULL */
 AGG_API agg_desc   agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
-AGG_API size_t     agg_scratch_size(const agg_desc *d);    /* bytes; 0 = d is unusable, agg_aggregate() says why */
+AGG_API size_t     agg_scratch_size(const agg_desc *d); /* 0 = unusable: agg_aggregate() says why */
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report);
-/* rows: n pointers to dim numbers, read only; any may be NULL. out: dim numbers. report may be NULL. */
 
-AGG_API const char *agg_status_text(agg_status s);         /* never NULL */
-AGG_API const char *agg_rule_name(agg_rule rule);          /* never NULL */
-AGG_API const char *agg_rule_cost(agg_rule rule);          /* "n d", "n^2 d", ... */
-AGG_API const char *agg_attack_name(agg_attack_kind kind); /* never NULL */
-AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* by the paper: linear speed-up in n while f = O(sqrt n) */
-AGG_API size_t      agg_max_f(agg_rule rule, size_t n);    /* most adversaries the rule survives among n */
-AGG_API double      agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
-/* lambda of the table; +infinity if the rule is not resilient for this f; -1 if the table has no value for the rule */
-AGG_API double      agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
-/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to the problem's constant:
-   eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
-AGG_API agg_status  agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
-                                   double *ratio, uint64_t *worst);
-/* the largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask (worst may be NULL).
-   rows must be finite. For teaching and tests: it visits all C(n,f) sets. n <= 63. */
-AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
-                               const agg_real *own, agg_real *out);
-/* out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for kinds that look at own alone. */
+/* ---- ask. Texts are never NULL. */
+AGG_API const char *agg_status_text(agg_status s);
+AGG_API const char *agg_rule_name(agg_rule rule);
+AGG_API const char *agg_rule_cost(agg_rule rule);             /* "n d", "n^2 d", ... */
+AGG_API const char *agg_attack_name(agg_attack_kind kind);
+AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* speed-up n while f = O(sqrt n) */
+AGG_API size_t      agg_max_f(agg_rule rule, size_t n);       /* most adversaries survived among n */
+
+/* lambda of the table; +infinity: not resilient for this f; -1: the table has none for the rule */
+AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
+
+/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to a constant of the
+   problem: eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
+AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
+
+/* The largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask
+   (worst may be NULL). rows must be finite. For teaching and tests: it visits all C(n,f) sets. n <= 63. */
+AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
+                                  const agg_real *out, double *ratio, uint64_t *worst);
+
+/* ---- attack. out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for
+   kinds that look at own alone. */
+AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
+                              size_t honest_n, size_t dim, const agg_real *own, agg_real *out);
 #ifdef __cplusplus
 }
 #endif
@@ -3320,39 +3366,45 @@ AGGI_END_CODE
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits, the third when neither. Both headers have one version.
+   0.2.0 (2026-11) The words of the field: adversaries and attacks, pre-aggregations. New names:
+                   agg_samples -> agg_sample_complexity, agg_rule_order_optimal ->
+                   agg_rule_is_order_optimal; AGG_RULE_LIST and AGG_ATTACK_LIST are gone (ask
+                   agg_rule_name() and agg_attack_name()). New: agg_pre_name(). AGG_NO_DISPATCH
+                   serves both headers. Square roots are correctly rounded: some results in double
+                   have other last bits.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
-   reports. Refuses to compile
-                   where arithmetic is not IEEE's (-ffast-math, -funsafe-math-optimizations, the
-                   i387).
+                   reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
+                   -funsafe-math-optimizations, the i387).
 
    LICENCE  choose one of the two
 
    A - MIT
    Copyright (c) 2026 the resnharpg authors
-   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
-   associated documentation files (the "Software"), to deal in the Software without restriction,
-   including without limitation the rights to use, copy, modify, merge, publish, distribute,
-   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
-   furnished to do so, subject to the following conditions:
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software
+   and associated documentation files (the "Software"), to deal in the Software without
+   restriction, including without limitation the rights to use, copy, modify, merge, publish,
+   distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+   Software is furnished to do so, subject to the following conditions:
    The above copyright notice and this permission notice shall be included in all copies or
    substantial portions of the Software.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+   BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
    NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
    DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
    OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
    B - PUBLIC DOMAIN (Unlicense)
-   This is free and unencumbered software released into the public domain. Anyone is free to copy,
-   modify, publish, use, compile, sell, or distribute this software, either in source code form or
-   as a compiled binary, for any purpose, commercial or non-commercial, and by any means. In
-   jurisdictions that recognize copyright laws, the author or authors of this software dedicate any
-   and all copyright interest in the software to the public domain. We make this dedication for the
-   benefit of the public at large and to the detriment of our heirs and successors. We intend this
-   dedication to be an overt act of relinquishment in perpetuity of all present and future rights to
-   this software under copyright law.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   This is free and unencumbered software released into the public domain. Anyone is free to
+   copy, modify, publish, use, compile, sell, or distribute this software, either in source code
+   form or as a compiled binary, for any purpose, commercial or non-commercial, and by any means.
+   In jurisdictions that recognize copyright laws, the author or authors of this software
+   dedicate any and all copyright interest in the software to the public domain. We make this
+   dedication for the benefit of the public at large and to the detriment of our heirs and
+   successors. We intend this dedication to be an overt act of relinquishment in perpetuity of
+   all present and future rights to this software under copyright law.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+   BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
    NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
    LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
    CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */
+
