@@ -247,7 +247,7 @@ typedef struct agg_rng {          /* random numbers from the caller */
 
 typedef void agg_job(void *arg, size_t index);
 typedef struct agg_jobs { /* a job pool of the caller's; run == NULL: all on the calling thread */
-    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* calls job(arg, 0 .. count-1) */
+    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* job(arg, 0 .. count-1) */
     void  *self;          /* in any order, on any threads, and returns when all are done */
 } agg_jobs;
 
@@ -275,7 +275,7 @@ typedef struct agg_report {  /* zero it; point weight and suspicion at n numbers
     double *weight;          /* share of each row in out, coordinate-wise rules: averaged over the
                                 coordinates. They sum to 1, or to less with clipping, which shortens
                                 rows or keeps a part of the start. */
-    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, infinite: dropped */
+    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual; dropped: Inf */
     size_t  dropped;         /* rows that were NULL or not finite */
     size_t  used;            /* rows with a weight above 0 (counted only if weight is given) */
     size_t  nodes;           /* MDA, SMEA: search nodes spent */
@@ -304,7 +304,7 @@ AGG_API const char *agg_rule_name(agg_rule rule);
 AGG_API const char *agg_rule_cost(agg_rule rule);             /* "n d", "n^2 d", ... */
 AGG_API const char *agg_attack_name(agg_attack_kind kind);
 AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* speed-up n while f = O(sqrt n) */
-AGG_API size_t      agg_max_f(agg_rule rule, size_t n);       /* most adversaries survived among n */
+AGG_API size_t      agg_max_f(agg_rule rule, size_t n);       /* most survived among n */
 
 /* lambda of the table; +infinity: not resilient for this f; -1: the table has none for the rule */
 AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
@@ -314,7 +314,8 @@ AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
 AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
 
 /* The largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask
-   (worst may be NULL). rows must be finite. For teaching and tests: it visits all C(n,f) sets. n <= 63. */
+   (worst may be NULL). rows must be finite; n <= 63. For teaching and tests: it visits all
+   C(n,f) sets. */
 AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
                                   const agg_real *out, double *ratio, uint64_t *worst);
 

@@ -1,212 +1,244 @@
-/* resnharpg.h - v0.1.0 - federated policy gradients that survive adversaries - SPDX-License-Identifier: MIT OR Unlicense
-   Res-NHARPG: N agents, each with its own copy of an environment, learn one policy together; up to f of them may send anything.
-   One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, needs no math library.
+/* resnharpg.h - v0.2.0 - Byzantine-robust federated RL - SPDX-License-Identifier: MIT OR Unlicense
+   Res-NHARPG, resilient normalized Hessian-aided recursive policy gradient: N agents, each with its
+   own copy of an environment, learn one policy together; up to f are adversaries and send anything.
+   One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, no math library.
 
    In exactly one C or C++ file:                  In every other file:
-#define RESNHARPG_IMPLEMENTATION               #include "resnharpg.h"
-#include "resnharpg.h"                     (the define brings the code of aggregators.h too)
+       #define RESNHARPG_IMPLEMENTATION               #include "resnharpg.h"
+       #include "resnharpg.h"                     (the define brings the code of aggregators.h too)
 
    QUICK START (every example in this comment is compiled and run by `make test`)
-#include "examples/envs/cartpole.h"
+       #include "examples/envs/cartpole.h"
        int main(void) {
-           static cartpole poles[11];                             // 10 agents train, the 11th pole is for the evaluation
+           static cartpole poles[11];                    // 10 agents train, one pole is to evaluate
            rn_env envs[11];
            rn_net net;
            rn_trainer *trainer = NULL;
            double score = 0;
            for (int i = 0; i < 11; i++) envs[i] = cartpole_env(&poles[i]);
-           rn_net_desc shape = rn_make_net_desc(4, 2);            // 4 numbers seen, 2 actions,
-           shape.hidden[0] = shape.hidden[1] = 16;                // two hidden layers of 16 tanh units between
-           rn_trainer_desc desc = rn_make_trainer_desc(10, 3, envs, rn_make_net_policy(&net, &shape)); // survive 3 of 10
-           desc.adversaries = 3;                                        // the last three are adversaries: they send -2.5 times it
-           rn_status s = rn_trainer_create(&trainer, &desc);      // malloc; rn_trainer_init() takes your memory instead
-           for (int round = 0; s == RN_OK && round < 150; round++) s = rn_trainer_run_round(trainer);
+           rn_net_desc shape = rn_make_net_desc(4, 2);   // 4 numbers seen, 2 actions,
+           shape.hidden[0] = shape.hidden[1] = 16;       // two hidden layers of 16 tanh units
+           rn_policy policy = rn_make_net_policy(&net, &shape);
+           rn_trainer_desc desc = rn_make_trainer_desc(10, 3, envs, policy); // survive 3 of 10
+           desc.adversaries = 3;                         // the last three send -2.5 times theirs
+           rn_status s = rn_trainer_create(&trainer, &desc);  // malloc; _init() takes your memory
+           for (int t = 0; s == RN_OK && t < 150; t++) s = rn_trainer_run_round(trainer);
            if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[10], 20, &score);
-           printf("%s: %g of 500\n", rn_status_text(s), score);   // ok: 500 of 500, or close to it
+           printf("%s: %g of 500\n", rn_status_text(s), score);    // ok: 500 of 500, or close to it
            rn_trainer_destroy(trainer);
            return 0;
        }
 
-   CONTENTS     options, the algorithm, environments, policies, random numbers, agent, server, trainer, schedules, variance,
-                special cases, adversaries, saving, theory, security, memory, threads, determinism, errors, API, code,
-                changelog, licence
-   OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage), RN_NO_STDLIB (no malloc:
-                leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code of aggregators.h is in another of your
-                files), AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits are the same either way),
-                AGG_DOUBLE (double for float in both headers; the same in every file, a mix fails to link)
+   CONTENTS     options, the algorithm, environments, policies, random numbers, agent, server,
+                trainer, schedules, variance, special cases, adversaries, saving, theory, security,
+                memory, threads, determinism, errors, API, code, changelog, licence
+   OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage),
+                RN_NO_STDLIB (no malloc: leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code
+                of aggregators.h is in another of your files). For both headers: AGG_DOUBLE (double
+                for float; the same in every file, a mix fails to link), AGG_NO_DISPATCH (do not
+                look for AVX2 at run time; the bits stay the same)
 
-   THE ALGORITHM  (Algorithm 1 of the paper). Round t, agent n, with its own random numbers:
+   THE ALGORITHM  (Algorithm 1 of the paper.) A trajectory is one run of an environment, an episode,
+   of at most H steps. Round t, agent n, with its own random numbers:
        q      ~ U[0,1]
        theta^ = q theta_t + (1-q) theta_{t-1}
-       tau    ~ policy theta_t                    a trajectory of at most H steps
-       tau^   ~ policy theta^                     a second, independent one
-       v      = B(tau^, theta^) (theta_t - theta_{t-1})                  E v = grad J(theta_t) - grad J(theta_{t-1})
-       d_n    = (1-eta_t) (d_n + v) + eta_t g(tau, theta_t)              d_n is kept from round to round
-   Server:  d = F(d_1 .. d_N), theta_{t+1} = theta_t + gamma_t d/||d||.   F: any rule of aggregators.h.
-   g   = sum_t Psi_t grad log pi_t,  Psi_t = sum_{h>=t} discount^h r_h (GPOMDP), or Psi_0 on every step (REINFORCE).
-   B u = (sum_t Psi_t grad log pi_t) (sum_t c_t) + sum_t Psi_t hess log pi_t u,  c_t = grad log pi_t . u; never forms B.
-   method.causal: the same expectation with less variance, dropping products that are zero on average:
-   B u = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t + sum_t Psi_t hess log pi_t u.
-   Notes: in an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1, or theta did
-   not move) the second trajectory is not played. method.batch = m averages m trajectories for g and m for v, each with its
-   own q.
+       tau    ~ policy theta_t                               a trajectory
+       tau^   ~ policy theta^                                a second, independent one
+       v      = B(tau^, theta^) (theta_t - theta_{t-1})      E v = grad J_t - grad J_{t-1}
+       d_n    = (1-eta_t) (d_n + v) + eta_t g(tau, theta_t)  d_n is kept from round to round
+   Server:
+       d           = F(d_1 .. d_N)                           F: any rule of aggregators.h
+       theta_{t+1} = theta_t + gamma_t d/||d||
+   with c_t = grad log pi_t . u and
+       Psi_t  = sum_{h>=t} discount^h r_h (GPOMDP), or Psi_0 on every step (REINFORCE)
+       g      = sum_t Psi_t grad log pi_t
+       B u    = (sum_t Psi_t grad log pi_t) (sum_t c_t) + sum_t Psi_t hess log pi_t u; never forms B
+   method.causal drops products that are zero on average: same expectation, less variance.
+       B u    = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t
+              + sum_t Psi_t hess log pi_t u
+   In an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1,
+   or theta did not move) the second trajectory is not played. method.batch = m averages m
+   trajectories for g and m for v, each with its own q.
 
-   ENVIRONMENTS        rn_env: reset and step with a `self` of yours, one instance per agent. Observations are obs_dim
-                numbers. Actions: discrete (env.actions > 0), one number holding 0 .. actions-1; or continuous,
-                act_dim numbers. step returns RN_RUNNING, RN_TERMINATED or RN_TRUNCATED; method.horizon truncates too.
-                Both ends are treated alike by the estimators, as in the paper (J_H is the return of the first H
-                steps). Take randomness only from the rng you are given, or runs will not repeat.
-   POLICIES     rn_net: linear and multi-layer networks with a softmax or a Gaussian head. rn_table: one logit per
-                state (obs[0]) and action. All with exact gradients and Hessian products. Your own: rn_policy with act
-                and grad; that is enough. Whole trajectories cross the border, so that a policy can batch. Without dot and
-                hvp, c_t comes from grad and hess u from a central difference of grad. theta of a net: for each layer
-                W[in][out] row by row, then b[out]; at the end the free log-stds. The score of a Gaussian is bounded,
-                as the paper's assumptions ask, if desc.clip bounds the actions, server.radius bounds theta, and your
-                observations are bounded. Clipped samples bias the gradient a little.
-   RANDOM       rn_random: xoshiro256**, 32 bytes of state. Stream k of a seed is its sequence jumped k 2^128 steps
-   NUMBERS      ahead, so streams of one seed never meet. rn_draw_uniform, rn_draw_below, rn_draw_normal work on any agg_rng.
-   AGENT        rn_agent_run_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what goes to the server. An
-                agent that misses rounds is no problem: its v then spans from the last theta it saw, and E v is still
-                right.
-   SERVER       rn_server_update(server, rows) with N row pointers, NULL for the silent. Knows no policy and no environment.
-                Steps: normalised (the paper), plain gamma d, Adam on d, Adam on d/||d||.
-   TRAINER      N agents and a server in one process. rn_trainer_run_round() runs a round. rn_trainer_tick(trainer,
-                budget) does at most `budget` environment steps (and the sums that fall due), for programs that live
-                in frames. desc.jobs spreads the agents over your threads. desc.progress is called after each round.
+   ENVIRONMENTS rn_env: reset and step with a `self` of yours, one instance per agent. Observations
+                are obs_dim numbers. Actions: discrete (env.actions > 0), one number holding 0 ..
+                actions-1; or continuous, act_dim numbers. step returns RN_RUNNING, RN_TERMINATED or
+                RN_TRUNCATED; method.horizon truncates too. Both ends are treated alike by the
+                estimators, as in the paper (J_H is the return of the first H steps). Take
+                randomness only from the rng you are given, or runs will not repeat.
+   POLICIES     rn_net: linear and multi-layer networks with a softmax or a Gaussian head. rn_table:
+                one logit per state (obs[0]) and action. All with exact gradients and Hessian
+                products. Your own: rn_policy with act and grad; that is enough. Whole trajectories
+                cross the border, so that a policy can batch. Without dot and hvp, c_t comes from
+                grad and hess u from a central difference of grad. theta of a net: for each layer
+                W[in][out] row by row, then b[out]; at the end the free log-stds. The score of a
+                Gaussian is bounded, as the paper's assumptions ask, if desc.clip bounds the
+                actions, server.radius bounds theta, and your observations are bounded. Clipped
+                samples bias the gradient a little.
+   RANDOM       rn_random: xoshiro256**, 32 bytes of state. Stream k of a seed is its sequence
+   NUMBERS      jumped k 2^128 steps ahead, so streams of one seed never meet. rn_draw_uniform,
+                rn_draw_below, rn_draw_normal work on any agg_rng.
+   AGENT        rn_agent_run_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what
+                goes to the server. An agent that misses rounds is no problem: its v then spans from
+                the last theta it saw, and E v is still right.
+   SERVER       rn_server_update(server, rows) with N row pointers, NULL for the silent. Knows no
+                policy and no environment. Updates: normalised (the paper), plain gamma d, Adam on
+                d, Adam on d/||d||.
+   TRAINER      N agents and a server in one process. rn_trainer_run_round() runs a round.
+                rn_trainer_tick(trainer, budget) does at most `budget` environment steps (and the
+                sums that fall due), for programs that live in frames. desc.jobs spreads the agents
+                over your threads. desc.progress is called after each round.
 
    SCHEDULES    value at round t = 1, 2, ..
-                RN_SCHEDULE_CONSTANT  value                                 RN_SCHEDULE_LINEAR   value to end within `rounds`, then end
-                RN_SCHEDULE_STAIRCASE     value factor^floor((t-1)/rounds)      RN_SCHEDULE_INVERSE  value/(floor(t/rounds) + shift)
-                RN_SCHEDULE_CALLBACK  at(self, t)
+                RN_SCHEDULE_CONSTANT   value
+                RN_SCHEDULE_LINEAR     value to end within `rounds`, then end
+                RN_SCHEDULE_STAIRCASE  value factor^floor((t-1)/rounds)
+                RN_SCHEDULE_INVERSE    value/(floor(t/rounds) + shift)
+                RN_SCHEDULE_CALLBACK   at(self, t)
                 The theorem's: rn_theory_gamma(G1, muF) = 6 G1/(muF (t+2)), rn_theory_eta() = 1/t,
-                rn_theory_horizon(T, discount) = log(T+1)/(1-discount). They serve a bound: on CartPole they learn too
-                slowly to see. rn_make_trainer_desc() has a recipe that learns (its constants stand beside it).
-   VARIANCE     method.baseline, subtracted from Psi_t, fitted to past rounds only, so that nothing is biased:
-                RN_BASELINE_TIME: running mean of Psi_t at each t, over the trajectories that got so far.
-                RN_BASELINE_RIDGE: discount^t V(s,t), V linear in 1, x, x^2, x^3 (x = t/H), s_i, s_i^2; ridge regression
-                on past rounds, which count method.forget (0.9) less each round. Meant for obs_dim up to about 100.
-                method.whiten: Psi_t to mean 0, deviation 1 within a trajectory (what the authors' code does; biased).
+                rn_theory_horizon(T, discount) = log(T+1)/(1-discount). They serve a bound: on
+                CartPole they learn too slowly to see. rn_make_trainer_desc() has a recipe that
+                learns (its constants stand beside it).
+   VARIANCE     method.baseline, subtracted from Psi_t, fitted to past rounds only, so that nothing
+                is biased:
+                RN_BASELINE_TIME: running mean of Psi_t at each t, over the trajectories that got so
+                far.
+                RN_BASELINE_RIDGE: discount^t V(s,t), V linear in 1, x, x^2, x^3 (x = t/H), s_i,
+                s_i^2; ridge regression on past rounds, which count method.forget (0.9) less each
+                round. Meant for obs_dim up to about 100.
+                method.whiten: Psi_t to mean 0, deviation 1 within a trajectory (what the authors'
+                code does; biased).
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
-                method.no_memory: each round starts from d = 0, as in the authors' code (no recursion, much noise).
-   SPECIAL      N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1, AGG_MEAN, RN_UPDATE_PLAIN.
-   CASES        Momentum PG: method.no_hessian. REINFORCE: method.estimator. One agent alone: agents = 1, f = 0.
-   ADVERSARIES        for experiments: the last desc.adversaries agents, or any by desc.attacks: RN_ATTACK_VECTOR (agg_attack on the
-                rows the honest send), RN_ATTACK_RANDOM_ACTION (actions uniform, whatever the state), RN_ATTACK_REWARD_FLIP (sign of
-                rewards flipped), RN_ATTACK_SILENCE. The vector an adversary keeps for itself, and its recursion, stay true.
+                method.no_memory: each round starts from d = 0, as in the authors' code (no
+                recursion, much noise).
+   SPECIAL      N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1,
+   CASES        AGG_MEAN, RN_UPDATE_PLAIN. Momentum PG: method.no_hessian. REINFORCE:
+                method.estimator. One agent alone: agents = 1, f = 0.
+   ADVERSARIES  for experiments: the last desc.adversaries agents, or any by desc.attacks.
+                RN_ATTACK_VECTOR: agg_attack() on the rows the honest send. RN_ATTACK_RANDOM_ACTION:
+                actions uniform, whatever the state. RN_ATTACK_REWARD_FLIP: rewards with the other
+                sign. RN_ATTACK_SILENCE: no row. The vector an adversary keeps for itself, and its
+                recursion, stay true.
 
-   SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32; rn_trainer_load
-                into a trainer initialised with the same desc goes on with the same bits. Everything is checked
-                (sizes, ranges, finite numbers) before anything is changed. In the middle of a round it needs env.save
-                and env.load; between rounds it does not. A host's own rng and policy state are the host's to save;
-                attacks set by rn_trainer_set_attack and the last rn_trainer_progress are not saved.
-   THEORY       rn_theory_constants: L, G_g, G_H, D_g, D_h, C1, C2, C3; rn_theory_bound: the finite-T bound on J* -
-                J(theta_T); rn_theory_trajectories: what it needs for a target. Worst-case constants: expect
-                astronomical numbers.
+   SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32;
+                rn_trainer_load into a trainer initialised with the same desc goes on with the same
+                bits. Everything is checked (sizes, ranges, finite numbers) before anything is
+                changed. In the middle of a round it needs env.save and env.load; between rounds it
+                does not. A host's own rng and policy state are the host's to save; attacks set by
+                rn_trainer_set_attack and the last rn_trainer_progress are not saved.
+   THEORY       rn_theory_constants: L, G_g, G_H, D_g, D_h, C1, C2, C3; rn_theory_bound: the
+                finite-T bound on J* - J(theta_T); rn_theory_trajectories: what it needs for a
+                target. Worst-case constants: expect astronomical numbers.
 
-   SECURITY     (each sentence up to "not promised" is held to by a test: tests/test_promises.c says by which)
-   Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f adversaries are survived). If the rule
-   refuses (more than f such rows) no step is made: theta stays. theta is finite after every round. An environment that gives a
-   NaN or infinite reward or observation, or an unknown result, ends its agent's round with RN_ERR_ENV; a policy that
-   gives an impossible action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
-   sends nothing this round and goes on in the next. An environment that never ends is cut at the horizon. Options out of
-   range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths, ranges and numbers are checked before anything
-   is changed, and env.load may refuse.
-   Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who can write the bytes
-   can choose theta. Sign them if that matters. Secrecy: the vectors tell much about the data they come from. That
-   random numbers cannot be guessed: xoshiro256** is not for cryptography. That your callbacks behave: they are
-   trusted to stay within their arrays and to return.
+   SECURITY     (each sentence up to "not promised" has its test: see tests/test_promises.c)
+   Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f adversaries are
+   survived). If the rule refuses (more than f such rows) no update is made: theta stays. theta is
+   finite after every round. An environment that gives a NaN or infinite reward or observation, or
+   an unknown result, ends its agent's round with RN_ERR_ENV; a policy that gives an impossible
+   action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
+   sends nothing this round and goes on in the next. An environment that never ends is cut at the
+   horizon. Options out of range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths,
+   ranges and numbers are checked before anything is changed, and env.load may refuse.
+   Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
+   can write the bytes can choose theta. Sign them if that matters. Secrecy: the vectors tell much
+   about the data they come from. That random numbers cannot be guessed: xoshiro256** is not for
+   cryptography. That your callbacks behave: they are trusted to stay within their arrays and to
+   return.
 
-   MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must stay where it is;
-                nothing to free. Descs are copied, arrays in them too; what `self` pointers point to, rn_net included,
-                must outlive. rn_trainer_create/destroy use malloc/free once each.
-   THREADS      (tests: as for SECURITY) There are no variables, only constants. Different objects: any threads at once.
-                With desc.jobs, the env, policy and rng callbacks of different agents run on your threads at the same
-                time, never two for one agent; progress, schedules, aggregate and the server's rng are only called
-                from the thread that called the trainer. rn_net and rn_table are not written while in use, so that all
+   MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must
+                stay where it is; nothing to free. Descs are copied, arrays in them too; what `self`
+                pointers point to, rn_net included, must outlive. rn_trainer_create/destroy use
+                malloc/free once each.
+   THREADS      (tests: as for SECURITY) There are no variables, only constants. Different objects:
+                any threads at once. With desc.jobs, the env, policy and rng callbacks of different
+                agents run on your threads at the same time, never two for one agent; progress,
+                schedules, aggregate and the server's rng are only called from the thread that
+                called the trainer. rn_net and rn_table are not written while in use, so that all
                 agents and trainers can share one. The number of threads changes no bit.
-                Not promised: one object on two threads at once, const functions included. A policy's self is shared
-                by all agents: yours must be read only too.
-   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, wherever a run is saved and goes on,
-                with any compiler, language, optimisation, instruction set, byte order and width of size_t that
-                aggregators.h accepts; see there. Own exp, log, tanh, sin, cos; sums in a fixed order; no fma. The
-                environments are yours: libm does not have the same bits everywhere.
-   ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise. RN_MORE is not an error.
-                Nothing prints, aborts or asserts on your data. */
+                Not promised: one object on two threads at once, const functions included. A
+                policy's self is shared by all agents: yours must be read only too.
+   DETERMINISM  same seed, same bits: for any number of threads, any tick budgets, wherever a run is
+                saved and goes on, with any compiler, language, optimisation, instruction set, byte
+                order and width of size_t that aggregators.h accepts; see there. Own exp, log, tanh,
+                cos; sums in a fixed order; no fma. The environments are yours: libm does not have
+                the same bits everywhere.
+   ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise.
+                RN_MORE is not an error. Nothing prints, aborts or asserts on your data. */
 
 /* clang-format off */
 #ifndef RESNHARPG_H
 #define RESNHARPG_H
 #define RN_VERSION_MAJOR 0
-#define RN_VERSION_MINOR 1
+#define RN_VERSION_MINOR 2
 #define RN_VERSION_PATCH 0
 #if defined(RN_STATIC) && !defined(AGG_STATIC) && !defined(AGGREGATORS_H)
-#define AGG_STATIC
+  #define AGG_STATIC
 #endif
 #include "aggregators.h"
 #ifndef RN_API
-#if !defined(RN_STATIC)
-#define RN_API extern
-#elif defined(__GNUC__)
-#define RN_API static __attribute__((unused))
-#else
-#define RN_API static
+  #if !defined(RN_STATIC)
+    #define RN_API extern
+  #elif defined(__GNUC__)
+    #define RN_API static __attribute__((unused))
+  #else
+    #define RN_API static
+  #endif
 #endif
-#endif
-#ifdef AGG_DOUBLE /* a mixed build fails to link instead of misreading rows */
-#define rn_make_net_policy           rn_make_net_policy_f64
-#define rn_make_table_policy         rn_make_table_policy_f64
-#define rn_policy_act           rn_policy_act_f64
-#define rn_policy_work_size          rn_policy_work_size_f64
-#define rn_add_hessian_product  rn_add_hessian_product_f64
-#define rn_make_trainer_desc    rn_make_trainer_desc_f64
-#define rn_agent_size           rn_agent_size_f64
-#define rn_agent_init           rn_agent_init_f64
-#define rn_agent_begin_round          rn_agent_begin_round_f64
-#define rn_agent_run_round          rn_agent_run_round_f64
-#define rn_agent_direction      rn_agent_direction_f64
-#define rn_server_size          rn_server_size_f64
-#define rn_server_init          rn_server_init_f64
-#define rn_server_theta         rn_server_theta_f64
-#define rn_server_direction     rn_server_direction_f64
-#define rn_server_update          rn_server_update_f64
-#define rn_trainer_size         rn_trainer_size_f64
-#define rn_trainer_init         rn_trainer_init_f64
-#define rn_trainer_create       rn_trainer_create_f64
-#define rn_trainer_theta        rn_trainer_theta_f64
-#define rn_trainer_evaluate     rn_trainer_evaluate_f64
-#define rn_evaluate             rn_evaluate_f64
+#ifdef AGG_DOUBLE /* a mix of float and double fails to link */
+  #define rn_make_net_policy     rn_make_net_policy_f64
+  #define rn_make_table_policy   rn_make_table_policy_f64
+  #define rn_policy_act          rn_policy_act_f64
+  #define rn_policy_work_size    rn_policy_work_size_f64
+  #define rn_add_hessian_product rn_add_hessian_product_f64
+  #define rn_make_trainer_desc   rn_make_trainer_desc_f64
+  #define rn_agent_size          rn_agent_size_f64
+  #define rn_agent_init          rn_agent_init_f64
+  #define rn_agent_begin_round   rn_agent_begin_round_f64
+  #define rn_agent_run_round     rn_agent_run_round_f64
+  #define rn_agent_direction     rn_agent_direction_f64
+  #define rn_server_size         rn_server_size_f64
+  #define rn_server_init         rn_server_init_f64
+  #define rn_server_theta        rn_server_theta_f64
+  #define rn_server_direction    rn_server_direction_f64
+  #define rn_server_update       rn_server_update_f64
+  #define rn_trainer_size        rn_trainer_size_f64
+  #define rn_trainer_init        rn_trainer_init_f64
+  #define rn_trainer_create      rn_trainer_create_f64
+  #define rn_trainer_theta       rn_trainer_theta_f64
+  #define rn_trainer_evaluate    rn_trainer_evaluate_f64
+  #define rn_evaluate            rn_evaluate_f64
 #endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 typedef agg_real rn_real;
 
-#define RN_STATUS_LIST(X)                                                                                  \
-    X(RN_OK,            "ok")                                                                              \
-    X(RN_MORE,          "the budget is spent and the round is not finished: call again")                   \
-    X(RN_ERR_ARG,       "null pointer or zero length")                                                     \
-    X(RN_ERR_DESC,      "an option is out of range, or policy and environment do not fit together")               \
-    X(RN_ERR_SIZE,      "the sizes are so large that a product overflows")                                 \
-    X(RN_ERR_MEMORY,    "the memory block is too small: see the _size() function; or malloc failed")       \
-    X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                                       \
-    X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")                     \
-    X(RN_ERR_ENV,       "the environment gave a reward or observation that is not finite, or an unknown result")  \
-    X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")           \
-    X(RN_ERR_AGGREGATE, "the aggregation refused, so no step was made: see progress.aggregate")            \
-    X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                           \
-    X(RN_ERR_MISMATCH,  "a saved state of another kind, of other sizes or options")                        \
-    X(RN_ERR_CORRUPT,   "the saved state is damaged")                                                      \
-    X(RN_ERR_NO_SAVE,   "in the middle of a round only environments with save and load can be saved")
+#define RN_STATUS_LIST(X)                                                                          \
+    X(RN_OK,            "ok")                                                                      \
+    X(RN_MORE,          "the budget is spent and the round is not finished: call again")           \
+    X(RN_ERR_ARG,       "null pointer or zero length")                                             \
+    X(RN_ERR_DESC,      "an option is out of range, or policy and environment do not fit")         \
+    X(RN_ERR_SIZE,      "the sizes are so large that a product overflows")                         \
+    X(RN_ERR_MEMORY,    "the memory block is smaller than _size() says, or malloc failed")         \
+    X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                               \
+    X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")             \
+    X(RN_ERR_ENV,       "the environment gave a number that is not finite, or an unknown result")  \
+    X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")   \
+    X(RN_ERR_AGGREGATE, "the aggregation refused, so no update was made: see progress.aggregate")  \
+    X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                   \
+    X(RN_ERR_MISMATCH,  "a saved state of another kind, of other sizes or options")                \
+    X(RN_ERR_CORRUPT,   "the saved state is damaged")                                              \
+    X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")
 #define RN_X(id, text) id,
 typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
 #undef RN_X
 RN_API const char *rn_status_text(rn_status s); /* never NULL */
 
 /* ---- random numbers */
-typedef struct rn_random { uint64_t s[4]; } rn_random; /* plain data: copy it, save it */
+typedef struct rn_random { uint64_t s[4]; } rn_random;        /* plain data: copy it, save it */
 RN_API rn_random rn_make_random(uint64_t seed, uint32_t stream);
 RN_API uint64_t  rn_random_next(rn_random *r);
-RN_API agg_rng   rn_random_rng(rn_random *r);            /* as a callback; r must outlive it */
+RN_API agg_rng   rn_random_rng(rn_random *r);                 /* as a callback; r must outlive it */
 RN_API double    rn_draw_uniform(const agg_rng *rng);         /* [0,1), 53 bits */
 RN_API size_t    rn_draw_below(const agg_rng *rng, size_t n); /* 0 .. n-1, exactly uniform; n > 0 */
 RN_API double    rn_draw_normal(const agg_rng *rng);          /* mean 0, variance 1 */
@@ -214,88 +246,103 @@ RN_API double    rn_draw_normal(const agg_rng *rng);          /* mean 0, varianc
 /* ---- the environment */
 typedef enum rn_step_result { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_step_result;
 typedef struct rn_env {
-    void      *self;
-    void     (*reset)(void *self, const agg_rng *rng, rn_real *obs);
-    rn_step_result (*step)(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs, double *reward);
-    size_t     obs_dim;        /* numbers per observation                    required */
-    size_t     act_dim;        /* numbers per action                         required; 1 if discrete */
-    size_t     actions;        /* discrete: how many                         0 = continuous */
-    double     act_low, act_high; /* continuous: range for RN_ATTACK_RANDOM_ACTION     both 0 = -1 .. 1; the environment clips, not we */
-    size_t     state_size;     /* saving in the middle of a trajectory         0 = cannot */
-    void     (*save)(const void *self, void *bytes);
-    int      (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged */
-} rn_env;
+    void  *self;
+    void (*reset)(void *self, const agg_rng *rng, rn_real *obs);
+    rn_step_result (*step)(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                           double *reward);
+    size_t obs_dim;            /* numbers per observation             required */
+    size_t act_dim;            /* numbers per action                  required; 1 if discrete */
+    size_t actions;            /* discrete: how many                  0 = continuous */
+    double act_low, act_high;  /* continuous: range for random actions       both 0 = -1 .. 1 */
+    size_t state_size;         /* saving in the middle of a trajectory       0 = cannot */
+    void (*save)(const void *self, void *bytes);
+    int  (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged */
+} rn_env;                      /* act_low, act_high clip nothing: clipping is the environment's */
 
-/* ---- the policy. Shapes: theta, u, g, h: dim; obs: T rows of obs_dim; act: T rows of act_dim; w, k, c: T */
+/* ---- the policy. Shapes: theta, u, g, h: dim; obs: T rows of obs_dim; act: T rows of act_dim; w,
+   k, c: T. work: work_size(self, T) bytes, aligned to 64. */
 typedef struct rn_policy {
-    void   *self;
-    size_t  dim, obs_dim, act_dim;
-    size_t  actions;           /* discrete: how many                         0 = continuous */
-    void  (*act) (void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng, rn_real *act, void *work);
-                               /* samples an action; rng == NULL: the most likely one */
-    void  (*grad)(void *self, const rn_real *theta, size_t T, const rn_real *obs, const rn_real *act, const rn_real *w,
-                  rn_real *g, void *work);
-                               /* g += sum_t w_t grad log pi_t */
-    void  (*dot) (void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
-                  rn_real *c, void *work);
-                               /* c_t = grad log pi_t . u                                      NULL: by grad */
-    void  (*hvp) (void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs, const rn_real *act,
-                  const rn_real *w, const rn_real *k, rn_real *h, void *work);
-                               /* h += sum_t w_t hess log pi_t u + k_t grad log pi_t (k == NULL: 0). Called right after
-                                  dot, same arguments: what dot left in work is there.         NULL: by differences */
-    size_t (*work_size)(void *self, size_t T); /* bytes of work, aligned to 64, for trajectories up to T (0: for act alone);
-                                  0 = too large                                                NULL: none needed */
-    void  (*prepare)(void *self, const rn_real *theta, void *work); /* before the acts of a trajectory; NULL: nothing */
-    void  (*init)(void *self, const agg_rng *rng, rn_real *theta);  /* where to start                 NULL: zeros */
+    void  *self;
+    size_t dim, obs_dim, act_dim;
+    size_t actions;            /* discrete: how many                  0 = continuous */
+
+    /* samples an action; rng == NULL: the most likely one */
+    void (*act)(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
+                rn_real *act, void *work);
+
+    /* g += sum_t w_t grad log pi_t */
+    void (*grad)(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                 const rn_real *act, const rn_real *w, rn_real *g, void *work);
+
+    /* c_t = grad log pi_t . u                                        NULL: by grad */
+    void (*dot)(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                const rn_real *act, rn_real *c, void *work);
+
+    /* h += sum_t w_t hess log pi_t u + k_t grad log pi_t (k == NULL: 0). Called right after dot
+       with the same arguments: what dot left in work is there.       NULL: by differences */
+    void (*hvp)(void *self, const rn_real *theta, const rn_real *u, size_t T, const rn_real *obs,
+                const rn_real *act, const rn_real *w, const rn_real *k, rn_real *h, void *work);
+
+    /* bytes of work for up to T steps, for act alone if T is 0; 0 = too large    NULL: none */
+    size_t (*work_size)(void *self, size_t T);
+
+    /* called before the acts of a trajectory                         NULL: nothing */
+    void (*prepare)(void *self, const rn_real *theta, void *work);
+
+    /* where to start                                                 NULL: zeros */
+    void (*init)(void *self, const agg_rng *rng, rn_real *theta);
 } rn_policy;
 
-RN_API size_t    rn_policy_work_size(const rn_policy *p, size_t T); /* bytes for any start address; T = 0: for act alone;
-                                                                  0: T is too large */
-RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs, const agg_rng *rng,
-                               rn_real *act, void *work, size_t work_size); /* rng == NULL: the most likely */
+/* bytes of work for any start address; T = 0: for act alone; 0: T is too large */
+RN_API size_t    rn_policy_work_size(const rn_policy *p, size_t T);
+RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs,
+                               const agg_rng *rng, rn_real *act, void *work, size_t work_size);
 
 typedef enum rn_activation { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
 #define RN_MAX_HIDDEN 4
 typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
-    size_t  obs_dim;           /*                                            required */
-    size_t  outputs;           /* softmax: actions; Gaussian: act_dim        required */
+    size_t  obs_dim;           /*                                     required */
+    size_t  outputs;           /* softmax: actions; Gaussian: act_dim required */
     size_t  hidden[RN_MAX_HIDDEN]; /* units per layer, up to the first 0     none = linear */
     int     gaussian;          /* 0 = softmax, 1 = Gaussian, independent per number */
-    int     state_std;         /* Gaussian: 1 = log-std is a second row of outputs, 0 = free parameters */
+    int     state_std;         /* Gaussian: 1 = log-std is a second row of outputs, 0 = free */
     int     no_bias;           /* 1 = no biases */
     int     tanh_head;         /* 1 = tanh on logits or means (the authors' code) */
     rn_activation activation;  /* 0 = tanh */
     double  log_std;           /* Gaussian: at the start */
-    double  log_std_min;       /* Gaussian: log-std is clamped to min .. max; both 0 = not clamped */
+    double  log_std_min;       /* Gaussian: log-std is clamped to min .. max; both 0 = not */
     double  log_std_max;
     double  clip;              /* Gaussian: samples are clamped to +-clip    0 = not */
-    double  out_scale;         /* initial output weights times this          0 = 0.1 */
+    double  out_scale;         /* initial output weights times this   0 = 0.1 */
 } rn_net_desc;
 typedef struct rn_net {        /* yours to keep where it is; read only while in use */
     rn_net_desc desc;
     size_t layers, dim;
-    size_t in[RN_MAX_HIDDEN + 1], out[RN_MAX_HIDDEN + 1], offset[RN_MAX_HIDDEN + 1]; /* of W in theta */
+    size_t in[RN_MAX_HIDDEN + 1], out[RN_MAX_HIDDEN + 1];
+    size_t offset[RN_MAX_HIDDEN + 1]; /* of W in theta */
 } rn_net;
-RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs);
-RN_API rn_policy   rn_make_net_policy(rn_net *net, const rn_net_desc *d);    /* fills net; policy.dim == 0: d is unusable */
 typedef struct rn_table { size_t states, actions; } rn_table;
-RN_API rn_policy   rn_make_table_policy(rn_table *table, size_t states, size_t actions); /* obs[0] = 0 .. states-1 */
+
+/* fill net or table, which the policy points to; policy.dim == 0: unusable */
+RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs);
+RN_API rn_policy   rn_make_net_policy(rn_net *net, const rn_net_desc *d);
+RN_API rn_policy   rn_make_table_policy(rn_table *table, size_t states, size_t actions);
 
 /* ---- how an agent estimates */
 typedef enum rn_estimator { RN_GPOMDP, RN_REINFORCE } rn_estimator;
 typedef enum rn_baseline { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
 typedef struct rn_method {
-    size_t       horizon;      /* H, steps per trajectory at most               0 = 1000 */
-    size_t       batch;        /* m, trajectories per estimate                   0 = 1 */
-    double       discount;     /* 0 .. 1                                     0 is 0 */
-    rn_estimator estimator;    /*                                            0 = GPOMDP */
-    rn_baseline  baseline;     /*                                            0 = none (the paper) */
-    int          no_hessian;   /* 1 = v is 0 and no second trajectory           0 = the paper */
-    int          causal;       /* 1 = the causal form of B u                 0 = the paper's */
+    size_t       horizon;      /* H, steps per trajectory at most     0 = 1000 */
+    size_t       batch;        /* m, trajectories per estimate        0 = 1 */
+    double       discount;     /* 0 .. 1                              0 is 0 */
+    rn_estimator estimator;    /*                                     0 = GPOMDP */
+    rn_baseline  baseline;     /*                                     0 = none (the paper) */
+    int          no_hessian;   /* 1 = v is 0 and no second trajectory 0 = the paper */
+    int          causal;       /* 1 = the causal form of B u          0 = the paper's */
     int          whiten;       /* 1 = Psi to mean 0, deviation 1 */
-    double       clip;         /* ||v|| at most clip ||d||                   0 = no clip */
+    double       clip;         /* ||v|| at most clip ||d||            0 = no clip */
     double       forget;       /* baselines: weight of the past per round    0 = 0.9 */
-    double       ridge;        /* ridge baseline: times the diagonal         0 = 1e-3 */
+    double       ridge;        /* ridge baseline: times the diagonal  0 = 1e-3 */
     int          no_memory;    /* 1 = d_{t-1} counts as 0: d = (1-eta) v + eta g */
 } rn_method;
 
@@ -308,54 +355,64 @@ typedef struct rn_hessian_product {
     const rn_real   *psi;       /* T numbers: Psi_t, as rn_compute_returns_to_go() makes them */
     int              causal;    /* as method.causal */
     rn_real         *k, *c;     /* scratch: T numbers each */
-    rn_real         *tmp;       /* scratch: 3 dim numbers, used only without policy.dot or policy.hvp */
+    rn_real         *tmp;       /* scratch: 3 dim numbers, only without policy.dot or policy.hvp */
     void            *work;      /* scratch of the policy, for T steps */
 } rn_hessian_product;
 RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v);
 
 /* Psi_t of GPOMDP or REINFORCE, without baseline; reward, psi: T numbers */
-RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward, double *psi);
+RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward,
+                                     double *psi);
 
 /* ---- attacks, for experiments */
-typedef enum rn_attack_kind { RN_ATTACK_VECTOR, RN_ATTACK_RANDOM_ACTION, RN_ATTACK_REWARD_FLIP, RN_ATTACK_SILENCE, RN_ATTACK_NONE } rn_attack_kind;
-typedef struct rn_attack {        /* zero = sign flipping */
+typedef enum rn_attack_kind {
+    RN_ATTACK_VECTOR, RN_ATTACK_RANDOM_ACTION, RN_ATTACK_REWARD_FLIP, RN_ATTACK_SILENCE,
+    RN_ATTACK_NONE
+} rn_attack_kind;
+typedef struct rn_attack {     /* zero = sign flipping */
     agg_attack_desc vector;    /* RN_ATTACK_VECTOR; n, f and rng are filled in if 0 */
-    rn_attack_kind     kind;
+    rn_attack_kind  kind;
 } rn_attack;
 
 /* ---- one agent */
 typedef struct rn_agent rn_agent;
 typedef struct rn_agent_desc {
-    rn_env      env;           /*                                            required */
-    rn_policy   policy;        /*                                            required */
+    rn_env      env;           /*                                     required */
+    rn_policy   policy;        /*                                     required */
     rn_method   method;
     uint64_t    seed;          /* all agents of a run share the seed ...     0 is 0 */
-    uint32_t    stream;        /* ... and differ in the stream               0 is 0 */
-    agg_rng     rng;           /* your own random numbers instead            next == NULL = built in */
-    int         random_action; /* adversaries: RN_ATTACK_RANDOM_ACTION */
-    int         flip_reward;   /* adversaries: RN_ATTACK_REWARD_FLIP */
+    uint32_t    stream;        /* ... and differ in the stream        0 is 0 */
+    agg_rng     rng;           /* your own random numbers instead     next == NULL = built in */
+    int         random_action; /* an adversary: RN_ATTACK_RANDOM_ACTION */
+    int         flip_reward;   /* an adversary: RN_ATTACK_REWARD_FLIP */
 } rn_agent_desc;
 typedef struct rn_stats {
     uint64_t rounds, trajectories, steps; /* since the start */
-    double   mean_return;      /* of the last round's trajectories played with theta_t; undiscounted */
+    double   mean_return;      /* undiscounted; of the last round's trajectories with theta_t */
     double   mean_length;
 } rn_stats;
-RN_API size_t         rn_agent_size(const rn_agent_desc *d); /* bytes; 0 = unusable, rn_agent_init() says why */
-RN_API rn_status      rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory, size_t size);
-RN_API rn_status      rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta); /* begin, then tick to the end */
-RN_API rn_status      rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta); /* theta is copied */
-RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used); /* used may be NULL */
-RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d, dim numbers; NULL before the first round is done */
-RN_API rn_stats rn_agent_stats(const rn_agent *a);
-RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() at this moment */
+RN_API size_t         rn_agent_size(const rn_agent_desc *d); /* 0: rn_agent_init() says why */
+RN_API rn_status      rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory,
+                                    size_t size);
+
+/* run_round: begin_round, which copies theta, then tick to the end; used may be NULL */
+RN_API rn_status      rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta);
+RN_API rn_status      rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta);
+RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used);
+RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d; NULL before a round is done */
+RN_API rn_stats       rn_agent_stats(const rn_agent *a);
+RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() now */
 RN_API rn_status      rn_agent_save(const rn_agent *a, void *bytes, size_t size);
 RN_API rn_status      rn_agent_load(rn_agent *a, const void *bytes, size_t size);
 
-/* ---- the server */
-typedef enum rn_schedule_kind { RN_SCHEDULE_CONSTANT, RN_SCHEDULE_LINEAR, RN_SCHEDULE_STAIRCASE, RN_SCHEDULE_INVERSE, RN_SCHEDULE_CALLBACK } rn_schedule_kind;
+/* ---- schedules */
+typedef enum rn_schedule_kind {
+    RN_SCHEDULE_CONSTANT, RN_SCHEDULE_LINEAR, RN_SCHEDULE_STAIRCASE, RN_SCHEDULE_INVERSE,
+    RN_SCHEDULE_CALLBACK
+} rn_schedule_kind;
 typedef struct rn_schedule {   /* zero = constant 0 */
     double   value, end, factor, shift;
-    size_t   rounds;           /*                                            0 = 1 */
+    size_t   rounds;           /*                                     0 = 1 */
     rn_schedule_kind kind;
     double (*at)(void *self, size_t t);
     void    *self;
@@ -363,30 +420,31 @@ typedef struct rn_schedule {   /* zero = constant 0 */
 RN_API rn_schedule rn_schedule_constant(double value);
 RN_API rn_schedule rn_schedule_linear(double value, double end, size_t rounds);
 RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rounds);
-RN_API rn_schedule rn_theory_gamma(double G1, double muF);
-RN_API rn_schedule rn_theory_eta(void);
-RN_API size_t      rn_theory_horizon(double T, double discount); /* at least 1; 0 if discount is not in [0,1) */
 RN_API double      rn_schedule_value(const rn_schedule *s, size_t t); /* t = 1, 2, .. */
 
-typedef enum rn_update_kind { RN_UPDATE_NORMALISED, RN_UPDATE_PLAIN, RN_UPDATE_ADAM, RN_UPDATE_ADAM_NORMALISED } rn_update_kind;
+/* ---- the server */
+typedef enum rn_update_kind {
+    RN_UPDATE_NORMALISED, RN_UPDATE_PLAIN, RN_UPDATE_ADAM, RN_UPDATE_ADAM_NORMALISED
+} rn_update_kind;
 typedef struct rn_server rn_server;
 typedef struct rn_server_desc {
-    size_t         n;          /* rows                                       required (a trainer fills it in) */
-    size_t         dim;        /* parameters                                 required (a trainer fills it in) */
+    size_t         n;          /* rows                                required (not in a trainer) */
+    size_t         dim;        /* parameters                          required (not in a trainer) */
     agg_desc       agg;        /* rule, f and options; n and dim are filled in; no rng = built in */
-    agg_status   (*aggregate)(void *self, const rn_real *const *rows, size_t n, size_t dim, rn_real *out);
-    void          *aggregate_self; /* your own rule instead                  NULL = agg */
+    agg_status   (*aggregate)(void *self, const rn_real *const *rows, size_t n, size_t dim,
+                              rn_real *out);
+    void          *aggregate_self; /* your own rule instead           NULL = agg */
     rn_schedule    gamma, eta;
-    rn_update_kind update;      /*                                            0 = normalised (the paper) */
-    double         beta1, beta2, epsilon; /* Adam                            0 = 0.9, 0.999, 1e-8 */
-    double         radius;     /* ||theta|| is kept at most this             0 = free */
-    const rn_real *theta;      /* where to start, dim numbers                NULL = zeros; trainer: policy.init */
-    uint64_t       seed;       /* for bucketing                              0 is 0 */
+    rn_update_kind update;     /*                                     0 = normalised (the paper) */
+    double         beta1, beta2, epsilon; /* Adam                     0 = 0.9, 0.999, 1e-8 */
+    double         radius;     /* ||theta|| is kept at most this      0 = free */
+    const rn_real *theta;      /* where to start, dim numbers         NULL = zeros; trainer: init */
+    uint64_t       seed;       /* for bucketing                       0 is 0 */
 } rn_server_desc;
 typedef struct rn_progress {   /* of the round just done */
     size_t         round;      /* 1, 2, .. */
-    uint64_t       trajectories; /* per agent so far (of the busiest)        trainer only */
-    uint64_t       env_steps;  /* all agents so far                          trainer only */
+    uint64_t       trajectories; /* per agent so far (of the busiest) trainer only */
+    uint64_t       env_steps;  /* all agents so far                   trainer only */
     double         mean_return, mean_length; /* honest agents, this round    trainer only */
     double         norm;       /* ||d|| of the aggregate */
     double         gamma, eta;
@@ -394,98 +452,119 @@ typedef struct rn_progress {   /* of the round just done */
     size_t         n, dim;
     const double  *suspicion;  /* n numbers, see agg_report; NULL with your own rule */
     const double  *weight;     /* n numbers, share of each row in d; NULL with your own rule */
-    const rn_real *theta;      /* dim numbers, after the step */
+    const rn_real *theta;      /* dim numbers, after the update */
     agg_status     aggregate;
     rn_status      status;
 } rn_progress;
-RN_API size_t         rn_server_size(const rn_server_desc *d); /* bytes; 0 = unusable, rn_server_init() says why */
-RN_API rn_status      rn_server_init(rn_server **server, const rn_server_desc *d, void *memory, size_t size);
-RN_API const rn_real *rn_server_theta(const rn_server *s);     /* theta_t, dim numbers */
-RN_API const rn_real *rn_server_direction(const rn_server *s); /* the last d, dim numbers */
-RN_API size_t         rn_server_current_round(const rn_server *s);     /* t, from 1 */
-RN_API double         rn_server_eta(const rn_server *s);       /* eta_t */
-RN_API double         rn_server_gamma(const rn_server *s);     /* gamma_t */
-RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress); /* may be NULL */
-/* on error theta and t stay: call again with more rows, or give the round up: */
-RN_API void           rn_server_skip_round(rn_server *s);            /* t+1 without a step */
+RN_API size_t         rn_server_size(const rn_server_desc *d); /* 0: rn_server_init() says why */
+RN_API rn_status      rn_server_init(rn_server **server, const rn_server_desc *d, void *memory,
+                                     size_t size);
+RN_API const rn_real *rn_server_theta(const rn_server *s);         /* theta_t, dim numbers */
+RN_API const rn_real *rn_server_direction(const rn_server *s);     /* the last d, dim numbers */
+RN_API size_t         rn_server_current_round(const rn_server *s); /* t, from 1 */
+RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
+RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t */
+
+/* theta_{t+1} from N rows; progress may be NULL. On error theta and t stay: call again with more
+   rows, or give the round up by rn_server_skip_round(): t+1 without an update. */
+RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
+                                       rn_progress *progress);
+RN_API void           rn_server_skip_round(rn_server *s);
 RN_API size_t         rn_server_save_size(const rn_server *s);
 RN_API rn_status      rn_server_save(const rn_server *s, void *bytes, size_t size);
 RN_API rn_status      rn_server_load(rn_server *s, const void *bytes, size_t size);
 
 /* ---- the trainer */
 typedef struct rn_trainer rn_trainer;
-typedef struct rn_trainer_desc { /* zero it and fill in what is required, or use rn_make_trainer_desc() */
-    size_t          agents;    /* N                                          required */
-    const rn_env   *envs;      /* N of them, or ...                          required */
-    rn_env        (*make_env)(void *self, size_t index); /* ... made by you; asked more than once; NULL = envs */
-    void           *make_env_self;
-    rn_policy       policy;    /* shared by all                              required */
-    rn_method       method;
-    rn_server_desc  server;    /* agg, schedules, step */
-    uint64_t        seed;      /*                                            0 is 0 */
-    size_t          adversaries;     /* the last of the agents                     0 = all honest */
-    rn_attack          attack;       /* what they do                               zero = sign flipping */
-    const rn_attack   *attacks;     /* one for each agent, instead        NULL = adversaries, attack */
-    const agg_rng  *rngs;      /* N generators of yours                      NULL = built in, from seed */
-    agg_jobs        jobs;      /* job pool for the agents                    none */
-    void          (*progress)(void *self, const rn_progress *p); /*          NULL = none */
-    void           *progress_self;
+typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_desc() */
+    size_t           agents;   /* N                                   required */
+    const rn_env    *envs;     /* N of them, or ...                   required */
+    rn_env         (*make_env)(void *self, size_t index); /* ... yours; asked more than once */
+    void            *make_env_self;
+    rn_policy        policy;   /* shared by all                       required */
+    rn_method        method;
+    rn_server_desc   server;   /* agg, schedules, update */
+    uint64_t         seed;     /*                                     0 is 0 */
+    size_t           adversaries; /* the last of the agents           0 = all honest */
+    rn_attack        attack;   /* what they do                        zero = sign flipping */
+    const rn_attack *attacks;  /* N of them, one for each agent, instead     NULL = the two above */
+    const agg_rng   *rngs;     /* N generators of yours               NULL = built in, from seed */
+    agg_jobs         jobs;     /* job pool for the agents             none */
+    void           (*progress)(void *self, const rn_progress *p); /*  NULL = none */
+    void            *progress_self;
 } rn_trainer_desc;
-RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs, rn_policy policy);
-/* a recipe that learns: MDA, discount 0.995, horizon 500, ridge baseline, causal B u, eta 0.5, gamma 0.08 falling
-   linearly to 0 in 200 rounds (two trajectories per agent and round). For another environment change gamma and rounds first. */
-RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* bytes; 0 = unusable, rn_trainer_init() says why */
-RN_API rn_status      rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory, size_t size);
-#ifndef RN_NO_STDLIB
-RN_API rn_status      rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d); /* one malloc */
-RN_API void           rn_trainer_destroy(rn_trainer *t);         /* of rn_trainer_create() only; NULL is fine */
+
+/* A recipe that learns: MDA, discount 0.995, horizon 500, ridge baseline, causal B u, eta 0.5,
+   gamma 0.08 falling linearly to 0 in 200 rounds (two trajectories per agent and round). For
+   another environment change gamma and rounds first. */
+RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
+                                            rn_policy policy);
+RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* 0: rn_trainer_init() says why */
+RN_API rn_status      rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
+                                      size_t size);
+#ifndef RN_NO_STDLIB /* malloc and free */
+RN_API rn_status      rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d);
+RN_API void           rn_trainer_destroy(rn_trainer *t); /* of rn_trainer_create() only; or NULL */
 #endif
-RN_API rn_status      rn_trainer_run_round(rn_trainer *t); /* to the end of the round under way, or a whole one */
-RN_API rn_status      rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used); /* used may be NULL */
-/* RN_OK: a round is complete; RN_MORE: call again; RN_ERR_AGGREGATE: the round is over without a step */
-RN_API const rn_real *rn_trainer_theta(const rn_trainer *t);     /* dim numbers */
-RN_API size_t         rn_trainer_rounds_done(const rn_trainer *t);    /* complete rounds */
-RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t); /* of the last complete round */
-RN_API rn_server     *rn_trainer_server(rn_trainer *t);
-RN_API rn_agent      *rn_trainer_agent(rn_trainer *t, size_t i); /* NULL if i >= agents */
-RN_API rn_status      rn_trainer_agent_status(const rn_trainer *t, size_t i); /* how agent i ended its last round */
-RN_API rn_status      rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack); /* NULL: honest; between rounds */
-RN_API size_t         rn_trainer_save_size(const rn_trainer *t); /* bytes of rn_trainer_save() at this moment */
-RN_API rn_status      rn_trainer_save(const rn_trainer *t, void *bytes, size_t size);
-RN_API rn_status      rn_trainer_load(rn_trainer *t, const void *bytes, size_t size);
 
-/* ---- evaluation: mean undiscounted return of whole trajectories (cut at horizon), on random streams of its own */
+/* run_round: to the end of the round under way, or a whole one. tick: at most budget environment
+   steps; used may be NULL. RN_OK: a round is complete; RN_MORE: call again; RN_ERR_AGGREGATE: the
+   round is over without an update. */
+RN_API rn_status          rn_trainer_run_round(rn_trainer *t);
+RN_API rn_status          rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used);
+RN_API const rn_real     *rn_trainer_theta(const rn_trainer *t);       /* dim numbers */
+RN_API size_t             rn_trainer_rounds_done(const rn_trainer *t); /* complete rounds */
+RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t);    /* of the last of them */
+RN_API rn_server         *rn_trainer_server(rn_trainer *t);
+RN_API rn_agent          *rn_trainer_agent(rn_trainer *t, size_t i);   /* NULL if i >= agents */
+RN_API rn_status          rn_trainer_agent_status(const rn_trainer *t, size_t i); /* last round */
+RN_API rn_status          rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack);
+                          /* between rounds; NULL: honest */
+RN_API size_t             rn_trainer_save_size(const rn_trainer *t); /* bytes of save() now */
+RN_API rn_status          rn_trainer_save(const rn_trainer *t, void *bytes, size_t size);
+RN_API rn_status          rn_trainer_load(rn_trainer *t, const void *bytes, size_t size);
+
+/* ---- evaluation: undiscounted return of whole trajectories, cut at horizon; streams of its own */
 typedef struct rn_evaluation_desc {
-    size_t   trajectories;         /*                                            0 = 10 */
-    size_t   horizon;          /*                                            0 = 1000 */
+    size_t   trajectories;     /*                                     0 = 10 */
+    size_t   horizon;          /*                                     0 = 1000 */
     int      sampled;          /* 1 = actions sampled, 0 = the most likely */
-    uint64_t seed;             /*                                            0 is 0 */
-    uint32_t stream;           /*                                            0 is 0 */
+    uint64_t seed;             /*                                     0 is 0 */
+    uint32_t stream;           /*                                     0 is 0 */
 } rn_evaluation_desc;
-typedef struct rn_evaluation { double mean, low, high, length; } rn_evaluation; /* return: mean, least, most; mean steps */
-RN_API size_t    rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p); /* bytes of scratch */
-RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p, const rn_real *theta,
-                             void *scratch, size_t size, rn_evaluation *out);
-RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories, double *mean_return);
-/* the most likely actions of theta_t; env must not be one that trains. Does not disturb training: no bit changes. */
+typedef struct rn_evaluation {
+    double mean, low, high;    /* return: mean, least, most */
+    double length;             /* mean steps */
+} rn_evaluation;
+RN_API size_t    rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p); /* bytes */
+RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p,
+                             const rn_real *theta, void *scratch, size_t size, rn_evaluation *out);
 
-/* ---- theory: the paper's constants and its finite-T bound */
+/* the most likely actions of theta_t; env must not be one that trains. Training does not notice. */
+RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories,
+                                     double *mean_return);
+
+/* ---- theory: the theorem's schedules, the paper's constants and its finite-T bound */
 typedef struct rn_assumptions {
     double G1, G2;             /* ||grad log pi|| <= G1, Lipschitz with G2   required, > 0 */
-    double R;                  /* |reward| <= R                              required, > 0 */
+    double R;                  /* |reward| <= R                       required, > 0 */
     double discount;           /* [0,1) */
     double muF;                /* least eigenvalue of the Fisher matrix      required, > 0 */
     double lambda;             /* agg_lambda() */
     double eps_bias;
     double gap;                /* J* - J(theta_0) */
-    double sigma2, sigmaH2;    /* variances of g and B                       0 = their bounds G_g^2 and G_H^2 */
-    size_t n, f;               /* agents and adversaries                           required, f < n */
+    double sigma2, sigmaH2;    /* variances of g and B                0 = G_g^2 and G_H^2 */
+    size_t n, f;               /* agents and adversaries              required, f < n */
 } rn_assumptions;
 typedef struct rn_constants { double H, L, G_g, G_H, D_g, D_h, C1, C2, C3; } rn_constants;
-RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T);    /* all -1 if p is out of range */
-RN_API double       rn_theory_bound(const rn_assumptions *p, double T);        /* J* - J(theta_T), T >= 1; -1 out of range */
-RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps); /* per agent, until the bound is at most
-                                                sqrt(eps_bias)/(1-discount) + eps; -1 if out of range */
+RN_API rn_schedule  rn_theory_gamma(double G1, double muF);
+RN_API rn_schedule  rn_theory_eta(void);
+RN_API size_t       rn_theory_horizon(double T, double discount); /* >= 1; 0: bad discount */
+RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T); /* -1: out of range */
+RN_API double       rn_theory_bound(const rn_assumptions *p, double T); /* of J* - J(theta_T) */
+
+/* trajectories per agent until the bound is at most sqrt(eps_bias)/(1-discount) + eps */
+RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps);
 #ifdef __cplusplus
 }
 #endif
@@ -3623,41 +3702,71 @@ AGGI_END_CODE
 #endif /* RESNHARPG_IMPLEMENTATION */
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
-   added or results get other bits or saved states another form, the third when neither. Both
-   headers have one version.
+   added or results get other bits or saved states another form, the third when neither. Both headers
+   have one version.
+   0.2.0 (2026-11) The words of the field, verbs for what acts. Saved states and, in float, all results
+                   are as in 0.1. Old names and new:
+                   rn_lie, rn_lie_kind                       rn_attack, rn_attack_kind
+                   RN_LIE_VECTOR, RN_LIE_NONE                RN_ATTACK_VECTOR, RN_ATTACK_NONE
+                   RN_LIE_ACTION, RN_LIE_REWARD              RN_ATTACK_RANDOM_ACTION, .._REWARD_FLIP
+                   RN_LIE_SILENT                             RN_ATTACK_SILENCE
+                   rn_lie.attack                             rn_attack.vector
+                   desc.liars, desc.lie, desc.each           desc.adversaries, .attack, .attacks
+                   rn_trainer_set_lie                        rn_trainer_set_attack
+                   rn_trainer_round, rn_trainer_rounds       rn_trainer_run_round, .._rounds_done
+                   rn_agent_round, rn_agent_begin            rn_agent_run_round, rn_agent_begin_round
+                   rn_agent_stats, rn_agent_get_stats()      rn_stats, rn_agent_stats()
+                   stats.episodes, eval.episodes             .trajectories
+                   rn_server_step, rn_server_skip            rn_server_update, rn_server_skip_round
+                   rn_server_round                           rn_server_current_round
+                   rn_step_kind, RN_STEP_*, server.step      rn_update_kind, RN_UPDATE_*, .update
+                   rn_constant, rn_linear, rn_steps          rn_schedule_constant, _linear, _staircase
+                   rn_schedule_at, RN_STEPS                  rn_schedule_value, RN_SCHEDULE_STAIRCASE
+                   RN_CONSTANT, _LINEAR, _INVERSE, _CALLBACK RN_SCHEDULE_CONSTANT and so on
+                   rn_theorem_gamma, _eta, _horizon          rn_theory_gamma, _eta, _horizon
+                   rn_theory                                 rn_assumptions
+                   rn_eval_desc, rn_eval                     rn_evaluation_desc, rn_evaluation
+                   rn_evaluate_size                          rn_evaluate_scratch_size
+                   rn_bu (13 parameters)                     rn_add_hessian_product, a struct
+                   rn_psi                                    rn_compute_returns_to_go
+                   rn_net_policy, rn_table_policy            rn_make_net_policy, rn_make_table_policy
+                   rn_policy_work                            rn_policy_work_size
+                   rn_random_make                            rn_make_random
+                   rn_uniform, rn_below, rn_normal           rn_draw_uniform, _below, _normal
+                   rn_result                                 rn_step_result
+                   RN_NO_DISPATCH                            AGG_NO_DISPATCH, for both headers
    0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving,
-   theory. As fast as
-                   16-byte vectors allow where there is no AVX2; a trainer of N agents is made in
-                   time N, not N^2.
+                   theory.
 
    LICENCE  choose one of the two
 
    A - MIT
    Copyright (c) 2026 the resnharpg authors
-   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
-   associated documentation files (the "Software"), to deal in the Software without restriction,
-   including without limitation the rights to use, copy, modify, merge, publish, distribute,
-   sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
-   furnished to do so, subject to the following conditions:
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software
+   and associated documentation files (the "Software"), to deal in the Software without
+   restriction, including without limitation the rights to use, copy, modify, merge, publish,
+   distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+   Software is furnished to do so, subject to the following conditions:
    The above copyright notice and this permission notice shall be included in all copies or
    substantial portions of the Software.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+   BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
    NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
    DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
    OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
    B - PUBLIC DOMAIN (Unlicense)
-   This is free and unencumbered software released into the public domain. Anyone is free to copy,
-   modify, publish, use, compile, sell, or distribute this software, either in source code form or
-   as a compiled binary, for any purpose, commercial or non-commercial, and by any means. In
-   jurisdictions that recognize copyright laws, the author or authors of this software dedicate any
-   and all copyright interest in the software to the public domain. We make this dedication for the
-   benefit of the public at large and to the detriment of our heirs and successors. We intend this
-   dedication to be an overt act of relinquishment in perpetuity of all present and future rights to
-   this software under copyright law.
-   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-   NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   This is free and unencumbered software released into the public domain. Anyone is free to
+   copy, modify, publish, use, compile, sell, or distribute this software, either in source code
+   form or as a compiled binary, for any purpose, commercial or non-commercial, and by any means.
+   In jurisdictions that recognize copyright laws, the author or authors of this software
+   dedicate any and all copyright interest in the software to the public domain. We make this
+   dedication for the benefit of the public at large and to the detriment of our heirs and
+   successors. We intend this dedication to be an overt act of relinquishment in perpetuity of
+   all present and future rights to this software under copyright law.
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+   BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
    NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
    LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
    CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE. */
+
