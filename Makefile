@@ -11,6 +11,7 @@ DEMO     = 04_cartpole
 JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
+PAGES    := README.md examples/README.md examples/paper/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 TESTS    := $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/tests/$(v)/,$(NAMES)))
@@ -46,10 +47,10 @@ endif
 demo: $(BUILD)/$(DEMO)  ## run the demonstration
 	@$(BUILD)/$(DEMO)
 
-picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole $(BUILD)/09_watch  ## draw the pictures of README.md again
+picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole $(BUILD)/09_watch  ## draw the pictures of the lessons again
 	@$(BUILD)/02_attack_table examples/attack_table.svg
 	@$(BUILD)/04_cartpole examples/cartpole.svg
-	@$(BUILD)/09_watch --task Hopper --train 1500 --seed 6 --seconds 10 examples/watch.svg
+	@$(BUILD)/09_watch --task Hopper --train 1500 --seed 12 --seconds 10 examples/watch.svg
 
 figure1: $(BUILD)/paper/figure1  ## the paper's figure 1 (build/figure1.svg, .csv, .md); QUICK=1 is short, AUTHORS=1: their settings
 	@$< $(if $(QUICK),--quick) $(if $(AUTHORS),--authors)
@@ -185,9 +186,9 @@ run-tests:
 	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
 	@sh tests/run.sh $(BUILD) $(TESTS) $(DOCS)
 
-$(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs README.md $(HEADERS)
+$(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs $(PAGES) $(HEADERS)
 	@rm -rf $(@D) && mkdir -p $(@D)
-	@$< $(@D) README.md $(HEADERS) && touch $@
+	@$< $(@D) $(PAGES) $(HEADERS) && touch $@
 
 BENCH_O2     = -O2
 BENCH_NATIVE = -O2 -march=native

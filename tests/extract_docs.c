@@ -4,14 +4,16 @@
    usage: extract_docs OUT_DIR file...
 
    In a header (*.h): the lines indented deeper than a line that starts with QUICK START or EXAMPLE.
-   In Markdown (*.md): the blocks fenced by ```c. Both become OUT_DIR/<file>_<line>.c. A block
-   without main() gets one. Before a block that includes none of the two headers comes the one it is
-   about: that of its file; in Markdown resnharpg.h if it names something rn_, else aggregators.h.
+   In Markdown (*.md): the blocks fenced by ```c. Both become OUT_DIR/<file>_<line>.c, where <file>
+   is the path without its ending and with _ for /. A block without main() gets one. Before a block
+   that includes none of the two headers comes the one it is about: that of its file; in Markdown
+   resnharpg.h if it names something rn_, else aggregators.h.
 
    A comment `// prints: text` promises one line of output; in order they become
    OUT_DIR/<file>_<line>.expected. From Markdown also: OUT_DIR/targets (file:line target, of every
-   `make target` in a ```sh block) and OUT_DIR/links (file:line path, of every link or image that is
-   not a web address). */
+   `make target` between backticks on one line or at the beginning of a line of a ```sh block) and
+   OUT_DIR/links (file:line path, of every link or image that is not a web address). Paths in a page
+   are relative to it; those in OUT_DIR/links are relative to where extract_docs runs. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +83,10 @@ static text read_text(const char *name) {
 
 static void block_path(char *path, const output *o, const text *t, size_t from,
                        const char *suffix) {
-    const char *base = strrchr(t->name, '/') ? strrchr(t->name, '/') + 1 : t->name;
-    snprintf(path, MAX_LINE, "%s/%.*s_%lu%s", o->dir, (int)strcspn(base, "."), base,
+    const size_t start = strlen(o->dir) + 1;
+    snprintf(path, MAX_LINE, "%s/%.*s_%lu%s", o->dir, (int)strcspn(t->name, "."), t->name,
              (unsigned long)from + 1, suffix);
+    for (char *slash = path + start; (slash = strchr(slash, '/')) != NULL;) *slash = '_';
 }
 
 static int mentions(const text *t, size_t from, size_t to, const char *what) {
@@ -185,12 +188,13 @@ static size_t take_header(const output *o, const text *t) {
 
 /* ---- Markdown ---------------------------------------------------------------------------------------------------- */
 
-/* every word after make that is no option */
-static void take_targets(const output *o, const text *t, size_t i) {
+/* `VARIABLE=value make target ...`: every word after make that is no option */
+static void take_targets(const output *o, const text *t, size_t i, const char *command, size_t n) {
     char line[MAX_LINE];
     char *word;
-    memcpy(line, t->line[i], sizeof line);
+    snprintf(line, sizeof line, "%.*s", (int)n, command);
     word = strtok(line, " $");
+    while (word && strchr(word, '=')) word = strtok(NULL, " ");
     if (!word || strcmp(word, "make") != 0) return;
     while ((word = strtok(NULL, " ")) != NULL && !strpbrk(word, "#&|;")) {
         if (word[0] == '-' || strchr(word, '=')) continue;
@@ -198,16 +202,30 @@ static void take_targets(const output *o, const text *t, size_t i) {
     }
 }
 
-/* [text](path) */
-static void take_links(const output *o, const text *t, size_t i) {
-    for (const char *s = t->line[i]; (s = strstr(s, "](")) != NULL;) {
-        s += 2;
-        if (starts_with(s, "http") || *s == '#') continue;
-        fprintf(o->links, "%s:%lu %.*s\n", t->name, (unsigned long)i + 1, (int)strcspn(s, ")#"), s);
+/* what stands between two backticks of a line */
+static void take_inline_targets(const output *o, const text *t, size_t i) {
+    const char *open = strchr(t->line[i], '`');
+    while (open) {
+        const char *close = strchr(open + 1, '`');
+        if (!close) return;
+        take_targets(o, t, i, open + 1, (size_t)(close - open - 1));
+        open = strchr(close + 1, '`');
     }
 }
 
-/* number of C blocks */
+/* [text](path) */
+static void take_links(const output *o, const text *t, size_t i) {
+    const char *slash = strrchr(t->name, '/');
+    const int folder = slash ? (int)(slash - t->name) + 1 : 0;
+    for (const char *s = t->line[i]; (s = strstr(s, "](")) != NULL;) {
+        s += 2;
+        if (starts_with(s, "http") || *s == '#') continue;
+        fprintf(o->links, "%s:%lu %.*s%.*s\n", t->name, (unsigned long)i + 1, folder, t->name,
+                (int)strcspn(s, ")#"), s);
+    }
+}
+
+/* number of blocks of C and of commands */
 static size_t take_markdown(const output *o, const text *t) {
     size_t blocks = 0;
     for (size_t i = 0; i < t->count; i++) {
@@ -215,16 +233,18 @@ static size_t take_markdown(const output *o, const text *t) {
         const int is_c = fence && strcmp(t->line[i] + 3, "c") == 0;
         const int is_sh = fence && strcmp(t->line[i] + 3, "sh") == 0;
         const size_t from = i + 1;
+        if (fence && !is_c && !is_sh) die("a block that is neither ```c nor ```sh in", t->name);
         if (!fence) {
             take_links(o, t, i);
+            take_inline_targets(o, t, i);
             continue;
         }
         for (i = from; i < t->count && !starts_with(t->line[i], "```"); i++) {
-            if (is_sh) take_targets(o, t, i);
+            if (is_sh) take_targets(o, t, i, t->line[i], strlen(t->line[i]));
         }
         if (i == t->count) die("a fence is not closed in", t->name);
         if (is_c) take_block(o, t, from, i);
-        blocks += (size_t)is_c;
+        blocks++;
     }
     return blocks;
 }

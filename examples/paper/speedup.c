@@ -538,7 +538,7 @@ static void print_setting(paper_claims *c, const study *st) {
                (int)st->late);
 }
 
-/* how to read the table; what a run showed stands in README.md */
+/* how to read the table; what a run showed stands in README.md beside this file */
 static void print_reading(paper_claims *c) {
     paper_note(c, "How to read this. The bounds are worst cases: they hold by large factors and "
                   "say nothing about sizes. "
