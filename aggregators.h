@@ -556,45 +556,33 @@ AGGI_END_CODE
 /* clang-format off */
 
 #ifndef AGG_ASSERT
-#include <assert.h>
-#define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
+  #include <assert.h>
+  #define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
 #endif
 #if defined(__clang__) || (defined(AGGI_GNU) && __GNUC__ >= 9)
-#define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
+  #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
 #endif
-#ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
-#define AGGI_CLONE(name, params, args)                                \
-      AGGI_AVX2 static void name##_avx2 params { name##_body args; }    \
-      static void name params {                                         \
-          if (avx2) name##_avx2 args;                                   \
-          else      name##_body args;                                   \
-      }
-#else
-#define AGGI_CLONE(name, params, args) static void name params { name##_body args; }
-#endif
-#define AGGI_LANES (64 / sizeof(agg_real)) /* accumulators of a sum: part of the result's definition */
-#define AGGI_BLOCK ((size_t)256)  /* coordinates summed in agg_real before the sum moves on to double */
-#define AGGI_CHUNK ((size_t)2048) /* coordinates that stay in the cache while all pairs visit them */
-#define AGGI_COLS  ((size_t)64)   /* columns sorted together */
-#define AGGI_FAR   16777216.0     /* GM: rows beyond this many radii are pulled in to it */
+#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum: part of the result's definition */
+#define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real before the sum moves on to double */
+#define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache while all pairs visit them */
+#define AGGI_COLS   ((size_t)64)   /* columns sorted together */
+#define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
+#define AGGI_FAR    16777216.0     /* GM: rows beyond this many radii are pulled in to it */
 #ifdef AGG_DOUBLE
-#define AGGI_TINY 1e-280        /* a sum of squares outside these two may have lost terms */
-#define AGGI_HUGE 1e280
+  #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
+  #define AGGI_HUGE 1e280
 #else
-#define AGGI_TINY 1e-24
-#define AGGI_HUGE 1e300
+  #define AGGI_TINY 1e-24
+  #define AGGI_HUGE 1e300
 #endif
 
 /* clang-format on */
 
 AGGI_BEGIN_CODE
 
-/* ---- 2 numbers: no libm, so the same bits everywhere ----------------------------------------- */
+/* ---- 2 numbers and order --------------------------------------------------------------------- */
 
-static double aggi_infinity(void) {
-    const volatile double big = DBL_MAX;
-    return big * 2;
-}
+static double aggi_infinity(void) { return aggi_from_bits(AGGI_INF); }
 
 static double aggi_abs(double v) { return v < 0 ? -v : v; }
 
@@ -602,7 +590,9 @@ static double aggi_min(double a, double b) { return a < b ? a : b; }
 
 static double aggi_max(double a, double b) { return a > b ? a : b; }
 
-/* -1022 <= e <= 1023 */
+AGGI_INLINE double aggi_squared(double v) { return v * v; }
+
+/* 2^e, -1022 <= e <= 1023 */
 static double aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); }
 
 /* floor(log2 |v|), v normal */
@@ -611,45 +601,69 @@ static int aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1
 /* a rounding error below 0 counts as 0 */
 static double aggi_root0(double v) { return v > 0 ? aggi_sqrt(v) : 0; }
 
-/* Acklam's rational approximation, 1e-9: enough for attacks */
-static double aggi_normal_quantile(double p) {
-    static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
-                               -2.759285104469687e+02, 1.383577518672690e+02,
-                               -3.066479806614716e+01, 2.506628277459239e+00};
-    static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02,
-                               -1.556989798598866e+02, 6.680131188771972e+01,
-                               -1.328068155288572e+01, 1.0};
-    static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01,
-                               -2.400758277161838e+00, -2.549732539343734e+00,
-                               4.374664141464968e+00,  2.938163982698783e+00};
-    static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                               3.754408661907416e+00, 1.0};
-    double num = 0, den = 0, x;
-    int i;
-    if (p > 0.5) return -aggi_normal_quantile(1 - p);
-    p = aggi_max(p, 1e-300);
-    if (p < 0.02425) {
-        x = aggi_root0(-2 * aggi_log(p));
-        for (i = 0; i < 6; i++) num = num * x + c[i];
-        for (i = 0; i < 5; i++) den = den * x + d[i];
-        return num / den;
-    }
-    x = p - 0.5;
-    for (i = 0; i < 6; i++) num = num * x * x + a[i];
-    for (i = 0; i < 6; i++) den = den * x * x + b[i];
-    return x * num / den;
+static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
+
+/* Sums over coordinates run in lanes: lane[k % lanes] += term for k = 0 .. width - 1, term being an
+   expression in k. The inner loop has a fixed length, so that it becomes vector code. */
+#define AGGI_ADD_IN_LANES(lane, lanes, width, k, term)                                             \
+    do {                                                                                           \
+        size_t from_, l_;                                                                          \
+        for (from_ = 0; from_ + (lanes) <= (width); from_ += (lanes)) {                            \
+            for (l_ = 0; l_ < (lanes); l_++) {                                                     \
+                const size_t k = from_ + l_;                                                       \
+                (lane)[l_] += (term);                                                              \
+            }                                                                                      \
+        }                                                                                          \
+        for (l_ = 0; from_ + l_ < (width); l_++) {                                                 \
+            const size_t k = from_ + l_;                                                           \
+            (lane)[l_] += (term);                                                                  \
+        }                                                                                          \
+    } while (0)
+
+/* The end of such a sum: the lanes in a fixed tree, by neighbours for 8 ... */
+AGGI_INLINE double aggi_sum8(const double *lane) {
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* (0,1), never an end */
-static double aggi_uniform(agg_rng rng) { return (aggi_draw53(&rng) + 0.5) * AGGI_ULP53; }
+/* ... and by halves for AGGI_LANES. */
+static double aggi_sum_lanes(const double *lane) {
+    double sum[AGGI_LANES];
+    size_t l, w;
+    for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
+    for (w = AGGI_LANES / 2; w; w /= 2)
+        for (l = 0; l < w; l++) sum[l] += sum[l + w];
+    return sum[0];
+}
+
+static double aggi_sum(const double *v, size_t n) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += v[i];
+    return sum;
+}
+
+/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows,
+   from the smallest denormal to the largest double, where ||a - b|| may overflow and its square may
+   do either. aggi_ratio() goes back. */
+static double aggi_ratio(double root_a, double root_b) {
+    return root_a / root_b * (root_a / root_b);
+}
+
+/* an even power of two about root^2, within 2^+-1000; root > 0 */
+static double aggi_even_power(double root) {
+    const int e = 2 * aggi_exponent(root);
+    return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
+}
 
 typedef struct aggi_item {
     double key;
     size_t index;
 } aggi_item;
 
-/* stable merge sort: ties stay in index order */
-static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) {
+/* Stable merge sort by key: ties stay in index order. v has room for 2 n, the second half is scratch. */
+static void aggi_sort(aggi_item *v, size_t n) {
+    aggi_item *tmp = v + n;
     size_t width, at, i, j, k;
     for (width = 1; width < n; width *= 2) {
         for (at = 0; at + width < n; at += 2 * width) {
@@ -662,68 +676,117 @@ static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) {
     }
 }
 
-/* root of the median length; keys are roots */
+/* item = the n keys and their indices in ascending order; index `first` goes to the front whatever
+   its key (n: there is none), keys must be >= 0 then. */
+static void aggi_rank(aggi_item *item, const double *key, size_t n, size_t first) {
+    size_t i;
+    for (i = 0; i < n; i++) {
+        item[i].key = key[i];
+        item[i].index = i;
+    }
+    if (first < n) item[first].key = -1;
+    aggi_sort(item, n);
+    if (first < n) item[0].key = key[first];
+}
+
+/* The median of lengths whose roots are sorted, as a root: for even n, sqrt((a^2 + b^2) / 2). */
 static double aggi_median_root(const aggi_item *sorted, size_t n) {
     const double a = sorted[(n - 1) / 2].key, b = sorted[n / 2].key;
     return a < b ? b * aggi_root0(0.5 + 0.5 * (a / b) * (a / b)) : b;
 }
 
+/* Sets of rows: one bit each, 64 to a word. */
+#define AGGI_WORDS(n) (((n) + 63) / 64)
+
+AGGI_INLINE int aggi_has(const uint64_t *set, size_t i) { return (int)(set[i / 64] >> i % 64 & 1); }
+
+AGGI_INLINE void aggi_insert(uint64_t *set, size_t i) { set[i / 64] |= (uint64_t)1 << i % 64; }
+
+AGGI_INLINE void aggi_remove(uint64_t *set, size_t i) { set[i / 64] &= ~((uint64_t)1 << i % 64); }
+
+/* number of ones */
 AGGI_INLINE size_t aggi_popcount(uint64_t u) {
     u -= u >> 1 & 0x5555555555555555u;
     u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
     return (size_t)(((u + (u >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
-#if defined(__GNUC__) && !defined(__TINYC__)
+
 /* index of the lowest one; u != 0 */
+#ifdef AGGI_GNU
 AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
 #else
 AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
 #endif
 
-/* ---- 3 scratch and context ------------------------------------------------------------------- */
+/* ---- 3 the work of a call -------------------------------------------------------------------- */
 
-/* A pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j]. */
+/* What a kernel or rule returns when it met a sum that is not finite although nobody has looked for
+   NaN and Inf in the rows yet: see aggi_aggregate(). */
+#define AGGI_NOT_FINITE (-1)
+
+/* sum_i weight_i row_i / total */
+typedef struct aggi_blend {
+    const agg_real *const *row;
+    const double *weight;
+    size_t n;
+    double total;
+} aggi_blend;
+
+/* A pre-aggregation: new row j = sum_i weight[j * n_in + i] row_i / total[j]. */
 typedef struct aggi_mix {
     size_t n_in, n_out;
     double *weight, *total;
     agg_real *rows;
 } aggi_mix;
 
+/* Distances of all pairs of rows in play. */
+typedef struct aggi_pairs {
+    double *entry; /* n x n: squared distances; roots of distances if wide */
+    int wide;
+} aggi_pairs;
+
+#define AGGI_LESSER  1u
+#define AGGI_GREATER 2u
+
+/* A comparison of the places low and high of a column; need: what is read of its result. */
 typedef struct aggi_compare {
     uint32_t low, high, need;
-} aggi_compare; /* need: 1 the smaller, 2 the larger, 3 both */
+} aggi_compare;
 
-/* n t (t+1)/4 with t = ceil(log2 n) */
+/* Columns being sorted, each slice with its own memory. */
+typedef struct aggi_columns {
+    size_t n;              /* most rows */
+    agg_real *block;       /* slices x n x AGGI_COLS */
+    uint64_t *inside;      /* slices x n: in how many columns a row was inside the window */
+    double *key;           /* slices x n: one column the slow way */
+    aggi_item *item;       /* slices x 2 n: its order */
+    aggi_compare *network; /* comparisons that sort a column */
+    uint32_t *read;        /* n: see aggi_prune() */
+} aggi_columns;
+
+/* comparisons of Batcher's network, at most: n t (t+1)/4 with t = ceil(log2 n) */
 static size_t aggi_network_bound(size_t n) {
     size_t t = 0;
     while ((size_t)1 << t < n) t++;
     return n * t * (t + 1) / 4 + 1;
 }
 
-/* Batcher's merge exchange; returns the number of comparisons */
-static size_t aggi_network(size_t n, aggi_compare *list) {
-    size_t top = 1, p, q, r, d, i, count = 0;
-    while (top < n) top *= 2;
-    for (p = top / 2; p > 0; p /= 2) {
-        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
-            for (i = 0; i + d < n; i++) {
-                if ((i & p) != r) continue;
-                list[count].low = (uint32_t)i;
-                list[count].need = 3;
-                list[count++].high = (uint32_t)(i + d);
-            }
-            if (q == p) break;
-        }
-    }
-    return count;
+static void aggi_columns_layout(aggi_columns *g, aggi_arena *a, size_t n, size_t slices) {
+    g->n = n;
+    g->block = (agg_real *)aggi_take(a, slices * n, AGGI_COLS * sizeof *g->block);
+    g->inside = (uint64_t *)aggi_take(a, slices * n, sizeof *g->inside);
+    g->key = aggi_take_f64(a, slices * n);
+    g->item = (aggi_item *)aggi_take(a, slices * n, 2 * sizeof *g->item);
+    g->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *g->network);
+    g->read = (uint32_t *)aggi_take(a, n, sizeof *g->read);
 }
 
-typedef struct aggi_ctx {
+typedef struct aggi_call {
     const agg_desc *desc;
     agg_report report;
     size_t n, f, dim; /* rows in play now, adversaries still possible among them */
     size_t slices;    /* jobs: parts of the coordinates; depends on n and dim alone */
-    int checked;      /* every row was scanned for NaN and Inf */
+    int scanned;      /* every row was scanned for NaN and Inf */
     int avx2;
     const agg_real **x;      /* n (and one spare) rows in play */
     const agg_real **chosen; /* n + 1: rows some kernel is to work on */
@@ -733,40 +796,22 @@ typedef struct aggi_ctx {
     size_t pivot;
     double *weight; /* result of a row-mixing rule: sum_i weight_i x_i / total */
     double total;
-    double *length;  /* n: ROOTS of distances to a vector, see aggi_root() */
-    double *back;    /* n: weights on their way back through the pre-aggregations */
-    agg_real *stage; /* dim: the result until it is sure to be one */
-    aggi_item *item, *item_tmp;
+    double *length; /* n: ROOTS of distances to a vector, see aggi_root() */
+    double *back;   /* n: weights on their way back through the pre-aggregations */
+    agg_real *out;  /* dim: the result until it is sure to be one */
+    aggi_item *item;
     double *part; /* slices x partial sums */
-    double *pair; /* n x n squared distances; roots of distances if wide */
-    int wide;
-    int exact;             /* take differences in double */
-    agg_real *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
-    uint64_t *count;       /* slices x n: how often a row was inside the window */
-    aggi_item *col_item;   /* slices x 2n: a column sorted with its rows */
-    aggi_compare *network; /* comparisons that sort a column */
-    size_t comparisons;
-    uint32_t *read;               /* n */
-    int *slice_bad;               /* slices: a number was not finite */
+    aggi_pairs pairs;
+    aggi_columns columns;
+    int exact;
+    const double *inverse;
     aggi_mix mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
     size_t mixes;
     uint64_t *graph, *stack, *bits; /* MDA */
     size_t *degree, *full_degree;
     double *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
     size_t *pick;                           /* Bulyan, SMEA */
-    /* arguments of the kernel that runs now */
-    const agg_real *const *k_rows;
-    const agg_real *k_center;
-    const double *k_weight;
-    agg_real *k_out;
-    size_t k_n, k_keep;
-    int k_near;
-    double k_total;
-} aggi_ctx;
-
-#define AGGI_SUSPECT                                                                               \
-    (-1) /* what a rule returns when it met a number that is not finite and nobody looked yet */
-#define AGGI_WORDS(n) (((n) + 63) / 64)
+} aggi_call;
 
 static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
 
@@ -802,7 +847,7 @@ static size_t aggi_slices(size_t n, size_t dim) {
 }
 
 /* the one place that knows how much memory a desc needs */
-static void aggi_layout(aggi_ctx *c, aggi_arena *a) {
+static void aggi_layout(aggi_call *c, aggi_arena *a) {
     const agg_desc *d = c->desc;
     const size_t n = d->n, dim = d->dim, w = AGGI_WORDS(n), s = c->slices;
     const int pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
@@ -822,19 +867,13 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) {
     c->length = (double *)aggi_take(a, n, sizeof *c->length);
     c->chosen = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
     c->back = (double *)aggi_take(a, n + 1, sizeof *c->back);
-    c->stage = (agg_real *)aggi_take(a, dim, sizeof *c->stage);
-    c->item = (aggi_item *)aggi_take(a, items, sizeof *c->item);
-    c->item_tmp = (aggi_item *)aggi_take(a, items, sizeof *c->item_tmp);
+    c->out = (agg_real *)aggi_take(a, dim, sizeof *c->out);
+    c->item = (aggi_item *)aggi_take(a, items, 2 * sizeof *c->item);
     c->part = (double *)aggi_take(a, s * part, sizeof *c->part);
-    c->slice_bad = (int *)aggi_take(a, s, sizeof *c->slice_bad);
-    if (pair_rule) c->pair = (double *)aggi_take(a, n * n, sizeof *c->pair);
+    if (pair_rule) c->pairs.entry = aggi_take_f64(a, n * n);
     if (aggi_sorts_columns(d)) {
-        c->cols = (agg_real *)aggi_take(a, s * n, AGGI_COLS * sizeof *c->cols);
-        c->count = (uint64_t *)aggi_take(a, s * n, sizeof *c->count);
-        c->col_item = (aggi_item *)aggi_take(a, s * n, 2 * sizeof *c->col_item);
+        aggi_columns_layout(&c->columns, a, n, s);
         c->pick = (size_t *)aggi_take(a, n, sizeof *c->pick);
-        c->read = (uint32_t *)aggi_take(a, n, sizeof *c->read);
-        c->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *c->network);
     }
     for (i = 0; i < 2; i++) {
         if (d->pre[i] == AGG_PRE_NONE) continue;
@@ -862,492 +901,582 @@ static void aggi_layout(aggi_ctx *c, aggi_arena *a) {
     }
 }
 
-/* job(c, s) for every slice of the coordinates */
-static void aggi_run(aggi_ctx *c, agg_job *job) {
+/* job(arg, s) for every slice s of the coordinates */
+static void aggi_run(const aggi_call *c, agg_job *job, void *arg) {
     size_t s;
-    for (s = 0; s < c->slices; s++) c->slice_bad[s] = 0;
-    if (c->desc->jobs.run && c->slices > 1)
-        c->desc->jobs.run(c->desc->jobs.self, c->slices, job, c);
-    else
-        for (s = 0; s < c->slices; s++) job(c, s);
+    if (c->desc->jobs.run && c->slices > 1) {
+        c->desc->jobs.run(c->desc->jobs.self, c->slices, job, arg);
+        return;
+    }
+    for (s = 0; s < c->slices; s++) job(arg, s);
 }
 
-static int aggi_any_bad(const aggi_ctx *c) {
+/* the first status of a slice that is not AGG_OK */
+static int aggi_any(const aggi_call *c, const int *status) {
     size_t s;
     for (s = 0; s < c->slices; s++)
-        if (c->slice_bad[s]) return 1;
-    return 0;
+        if (status[s]) return status[s];
+    return AGG_OK;
 }
 
-/* whole chunks, the last slice takes the rest */
-static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) {
-    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices,
-                 extra = chunks % c->slices;
-    return s == c->slices ? c->dim : (s * each + (s < extra ? s : extra)) * AGGI_CHUNK;
+/* The same for a job that leaves `count` sums at c->part + s * count: adds the slices up, into
+   c->part[0 .. count-1], in order, and looks at the sums. */
+static int aggi_sum_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
+    double *sum = c->part;
+    size_t s, i;
+    aggi_run(c, job, arg);
+    for (s = 1; s < c->slices; s++)
+        for (i = 0; i < count; i++) sum[i] += c->part[s * count + i];
+    for (i = 0; i < count && !c->scanned; i++)
+        if (!aggi_finite(sum[i])) return AGGI_NOT_FINITE;
+    return AGG_OK;
 }
 
-/* ---- 4 kernels over the rows ----------------------------------------------------------------- */
+/* first coordinate of slice s: whole chunks, the last slice takes the rest */
+static size_t aggi_slice_begin(const aggi_call *c, size_t s) {
+    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices, more = chunks % c->slices;
+    return s == c->slices ? c->dim : (s * each + (s < more ? s : more)) * AGGI_CHUNK;
+}
+
+static size_t aggi_width(size_t at, size_t end, size_t most) {
+    return end - at < most ? end - at : most;
+}
+
+/* ---- 4 distances ----------------------------------------------------------------------------- */
 
 /* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane
-   l sums the coordinates that are l modulo AGGI_LANES, AGGI_BLOCK of them in agg_real, then on in
-   double; at the end the lanes are added in a fixed tree. The width of vec changes the speed, not
-   the bits. */
-static double aggi_add_lanes(const double *lane) {
-    double sum[AGGI_LANES];
-    size_t l, w;
-    for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
-    for (w = AGGI_LANES / 2; w; w /= 2)
-        for (l = 0; l < w; l++) sum[l] += sum[l + w];
-    return sum[0];
-}
+   l sums the coordinates that are l modulo AGGI_LANES, AGGI_BLOCK of them in `real`, then on in
+   double. The width of vec changes the speed, not the bits. */
 
 /* clang-format off */
 
-#define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                                              \
-    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,            \
-                               double *AGGI_RESTRICT sum) {                                                             \
-        real   lane[8 * AGGI_LANES];                                                                                    \
-        size_t first, k, p;                                                                                             \
-        for (; blocks--; at += AGGI_BLOCK) {                                                                            \
-            for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(real)) {                                  \
-                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w, t;         \
-                for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {                                    \
-                    load(u, a[0] + k); load(v, a[1] + k);                                                               \
-                    load(w, b[0] + k); t = u - w; s0 += t * t; t = v - w; s4 += t * t;                                  \
-                    load(w, b[1] + k); t = u - w; s1 += t * t; t = v - w; s5 += t * t;                                  \
-                    load(w, b[2] + k); t = u - w; s2 += t * t; t = v - w; s6 += t * t;                                  \
-                    load(w, b[3] + k); t = u - w; s3 += t * t; t = v - w; s7 += t * t;                                  \
-                }                                                                                                       \
-                memcpy(lane + first, &s0, sizeof u);                                                                    \
-                memcpy(lane + first + 1 * AGGI_LANES, &s1, sizeof u);                                                   \
-                memcpy(lane + first + 2 * AGGI_LANES, &s2, sizeof u);                                                   \
-                memcpy(lane + first + 3 * AGGI_LANES, &s3, sizeof u);                                                   \
-                memcpy(lane + first + 4 * AGGI_LANES, &s4, sizeof u);                                                   \
-                memcpy(lane + first + 5 * AGGI_LANES, &s5, sizeof u);                                                   \
-                memcpy(lane + first + 6 * AGGI_LANES, &s6, sizeof u);                                                   \
-                memcpy(lane + first + 7 * AGGI_LANES, &s7, sizeof u);                                                   \
-            }                                                                                                           \
-            for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                                             \
-        }                                                                                                               \
+#define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                         \
+    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at,      \
+                               size_t blocks, double *AGGI_RESTRICT sum) {                         \
+        real lane[8 * AGGI_LANES];                                                                 \
+        size_t first, k, p;                                                                        \
+        for (; blocks--; at += AGGI_BLOCK) {                                                       \
+            for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(real)) {             \
+                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                        \
+                vec s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w;                               \
+                for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {               \
+                    load(vec, u, a[0] + k);                                                        \
+                    load(vec, v, a[1] + k);                                                        \
+                    load(vec, w, b[0] + k);                                                        \
+                    s0 += (u - w) * (u - w);                                                       \
+                    s4 += (v - w) * (v - w);                                                       \
+                    load(vec, w, b[1] + k);                                                        \
+                    s1 += (u - w) * (u - w);                                                       \
+                    s5 += (v - w) * (v - w);                                                       \
+                    load(vec, w, b[2] + k);                                                        \
+                    s2 += (u - w) * (u - w);                                                       \
+                    s6 += (v - w) * (v - w);                                                       \
+                    load(vec, w, b[3] + k);                                                        \
+                    s3 += (u - w) * (u - w);                                                       \
+                    s7 += (v - w) * (v - w);                                                       \
+                }                                                                                  \
+                AGGI_STORE(lane + first, s0);                                                      \
+                AGGI_STORE(lane + first + 1 * AGGI_LANES, s1);                                     \
+                AGGI_STORE(lane + first + 2 * AGGI_LANES, s2);                                     \
+                AGGI_STORE(lane + first + 3 * AGGI_LANES, s3);                                     \
+                AGGI_STORE(lane + first + 4 * AGGI_LANES, s4);                                     \
+                AGGI_STORE(lane + first + 5 * AGGI_LANES, s5);                                     \
+                AGGI_STORE(lane + first + 6 * AGGI_LANES, s6);                                     \
+                AGGI_STORE(lane + first + 7 * AGGI_LANES, s7);                                     \
+            }                                                                                      \
+            for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                        \
+        }                                                                                          \
     }
-/* clang-format on */
-AGGI_TILE_KERNEL(aggi_tile_base, , agg_real, aggi_vec, AGGI_LOAD)
-#ifdef AGGI_AVX2
-AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, agg_real, aggi_wide, AGGI_LOAD)
-#endif
-/* The same with differences and squares in double, for GM, whose angles between far rows need more
-   than float distances. */
+
+#define AGGI_LOAD_REALS(vec, v, from) AGGI_LOAD(v, from)
+#define AGGI_REAL_TILE(suffix, attribute, vec)                                                     \
+    AGGI_TILE_KERNEL(aggi_tile##suffix, attribute, agg_real, vec, AGGI_LOAD_REALS)
+AGGI_TWINS(AGGI_REAL_TILE, aggi_vec, aggi_wide)
+
+/* The same with differences and squares in double, for GM: the angles between rows that are far
+   away need more than float's distances. A vector of doubles is loaded by way of its _narrow type. */
 #ifdef AGG_DOUBLE
-#define aggi_exact_base aggi_tile_base
-#define aggi_exact_avx2 aggi_tile_avx2
-#elif defined(AGGI_CONVERT)
-#define AGGI_LOAD4(v, from)                                                                        \
-    do {                                                                                           \
-        aggi_four t4;                                                                              \
-        memcpy(&t4, from, sizeof t4);                                                              \
-        v = AGGI_CONVERT(t4, aggi_wide_four);                                                      \
-    } while (0)
-typedef float aggi_four AGGI_VECTOR(16);
-typedef double aggi_wide_four AGGI_VECTOR(32);
-#define AGGI_LOAD2(v, from)                                                                        \
-    do {                                                                                           \
-        aggi_two t2;                                                                               \
-        memcpy(&t2, from, sizeof t2);                                                              \
-        v = AGGI_CONVERT(t2, aggi_wide_two);                                                       \
-    } while (0)
-typedef float aggi_two AGGI_VECTOR(8);
-typedef double aggi_wide_two AGGI_VECTOR(16);
-#ifdef __AVX__
-AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_four, AGGI_LOAD4)
+  #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_tile)
 #else
-AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_two, AGGI_LOAD2)
+  #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_exact_tile)
+  #ifdef AGGI_CONVERT
+    typedef float  aggi_double2_narrow AGGI_VECTOR(8);
+    typedef double aggi_double2 AGGI_VECTOR(16);
+    typedef float  aggi_double4_narrow AGGI_VECTOR(16);
+    typedef double aggi_double4 AGGI_VECTOR(32);
+    #define AGGI_LOAD_DOUBLES(vec, v, from)                                                        \
+        do {                                                                                       \
+            vec##_narrow narrow_;                                                                  \
+            AGGI_LOAD(narrow_, from);                                                              \
+            v = AGGI_CONVERT(narrow_, vec);                                                        \
+        } while (0)
+  #else
+    typedef double aggi_double2, aggi_double4;
+    #define AGGI_LOAD_DOUBLES(vec, v, from) v = (vec)*(from)
+  #endif
+  #define AGGI_DOUBLE_TILE(suffix, attribute, vec)                                                 \
+      AGGI_TILE_KERNEL(aggi_exact_tile##suffix, attribute, double, vec, AGGI_LOAD_DOUBLES)
+  #ifdef __AVX__
+    AGGI_TWINS(AGGI_DOUBLE_TILE, aggi_double4, aggi_double4)
+  #else
+    AGGI_TWINS(AGGI_DOUBLE_TILE, aggi_double2, aggi_double4)
+  #endif
 #endif
-#ifdef AGGI_AVX2
-AGGI_TILE_KERNEL(aggi_exact_avx2, AGGI_AVX2, double, aggi_wide_four, AGGI_LOAD4)
-#endif
-#else
-#define AGGI_LOAD1(v, from) v = (double)*(from)
-AGGI_TILE_KERNEL(aggi_exact_base, , double, double, AGGI_LOAD1)
-#endif
-static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_real *const *b,
-                      size_t at, size_t blocks, double *sum) {
-#ifdef AGGI_AVX2
-    if (avx2) {
-        if (exact)
-            aggi_exact_avx2(a, b, at, blocks, sum);
-        else
-            aggi_tile_avx2(a, b, at, blocks, sum);
-        return;
-    }
-#endif
-    (void)avx2;
-    if (exact)
-        aggi_exact_base(a, b, at, blocks, sum);
+
+/* clang-format on */
+
+typedef struct aggi_pairs_job {
+    const aggi_call *c;
+    int exact; /* differences in double */
+} aggi_pairs_job;
+
+/* sum: the lanes of 2 x 4 pairs over coordinates [at, at + width) */
+static void aggi_tile(const aggi_pairs_job *job, const agg_real *const *a, const agg_real *const *b,
+                      size_t at, size_t width, double *sum) {
+    const size_t blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
+    size_t p;
+    if (job->exact)
+        AGGI_EXACT_TILE(job->c->avx2)(a, b, at, blocks, sum);
     else
-        aggi_tile_base(a, b, at, blocks, sum);
+        AGGI_TWIN(job->c->avx2, aggi_tile)(a, b, at, blocks, sum);
+    for (p = 0, at += blocks * AGGI_BLOCK; rest && p < 8; p++) {
+        const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
+        AGGI_ADD_IN_LANES(sum + p * AGGI_LANES, AGGI_LANES, rest, k,
+                          aggi_squared((double)x[k] - (double)y[k]));
+    }
 }
 
-/* i < j: place in the packed upper triangle */
+/* place of the pair i < j among n (n - 1) / 2 */
 static size_t aggi_pair_index(size_t i, size_t j, size_t n) {
     return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }
 
-/* The coordinates of a chunk beyond its last whole block, added to the lanes of one tile. */
-static void aggi_tile_rest(const agg_real *const *a, const agg_real *const *b, size_t at,
-                           size_t width, double *sum) {
-    size_t p, k, l;
-    for (p = 0; p < 8; p++) {
-        const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
-        double *lane = sum + p * AGGI_LANES;
-        for (k = 0; k + AGGI_LANES <= width; k += AGGI_LANES)
-            for (l = 0; l < AGGI_LANES; l++) {
-                const double t = (double)x[k + l] - (double)y[k + l];
-                lane[l] += t * t;
-            }
-        for (l = 0; k + l < width; l++) {
-            const double t = (double)x[k + l] - (double)y[k + l];
-            lane[l] += t * t;
-        }
-    }
+/* part += the squared distances of rows i, i + 1 to row j, whose lanes are sum and sum + 4 rows */
+static void aggi_add_pairs(double *part, size_t n, size_t i, size_t j, const double *sum) {
+    part[aggi_pair_index(i, j, n)] += aggi_sum_lanes(sum);
+    if (j > i + 1) part[aggi_pair_index(i + 1, j, n)] += aggi_sum_lanes(sum + 4 * AGGI_LANES);
 }
 
-/* part += this chunk, all pairs */
-static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double *part) {
-    const size_t n = c->n, blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
+/* part += the squared distances of all pairs over coordinates [at, at + width) */
+static void aggi_pairs_chunk(const aggi_pairs_job *job, size_t at, size_t width, double *part) {
+    const size_t n = job->c->n;
+    const agg_real *const *x = job->c->x;
+    const agg_real *a[2], *b[4];
     size_t i, j, p;
     for (i = 0; i < n; i += 2) {
-        const agg_real *a[2], *b[4];
-        a[0] = c->x[i];
-        a[1] = c->x[i + 1 < n ? i + 1 : i];
+        a[0] = x[i];
+        a[1] = x[i + 1 < n ? i + 1 : i];
         for (j = i + 1; j < n; j += 4) {
             double sum[8 * AGGI_LANES] = {0};
-            for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
-            aggi_tile(c->avx2, c->exact, a, b, at, blocks, sum);
-            if (rest) aggi_tile_rest(a, b, at + blocks * AGGI_BLOCK, rest, sum);
-            for (p = 0; p < 4 && j + p < n; p++) {
-                part[aggi_pair_index(i, j + p, n)] += aggi_add_lanes(sum + p * AGGI_LANES);
-                if (j + p > i + 1)
-                    part[aggi_pair_index(i + 1, j + p, n)] +=
-                        aggi_add_lanes(sum + (4 + p) * AGGI_LANES);
-            }
+            for (p = 0; p < 4; p++) b[p] = x[j + p < n ? j + p : n - 1];
+            aggi_tile(job, a, b, at, width, sum);
+            for (p = 0; p < 4 && j + p < n; p++)
+                aggi_add_pairs(part, n, i, j + p, sum + p * AGGI_LANES);
         }
     }
 }
 
-static void aggi_pairs_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+static void aggi_pairs_run(void *arg, size_t s) {
+    const aggi_pairs_job *job = (const aggi_pairs_job *)arg;
+    const aggi_call *c = job->c;
     const size_t pairs = c->n * (c->n - 1) / 2, end = aggi_slice_begin(c, s + 1);
     double *part = c->part + s * pairs;
-    size_t at, p;
-    for (p = 0; p < pairs; p++) part[p] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += AGGI_CHUNK)
-        aggi_pairs_chunk(c, at, end - at < AGGI_CHUNK ? end - at : AGGI_CHUNK, part);
-}
-
-AGGI_INLINE double aggi_sum8(const double *lane) {
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
-/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows,
-   from the smallest denormal to the largest double, where ||a - b|| may overflow and its square may
-   do either. aggi_ratio() goes back. */
-static double aggi_ratio(double root_a, double root_b) {
-    return root_a / root_b * (root_a / root_b);
-}
-
-/* an even power of two near root^2, within 2^+-1000; root > 0 */
-static double aggi_near_power(double root) {
-    const int e = 2 * aggi_exponent(root);
-    return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
+    size_t at, width;
+    memset(part, 0, pairs * sizeof *part);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_CHUNK);
+        aggi_pairs_chunk(job, at, width, part);
+    }
 }
 
 /* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow,
    safe route. */
 static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
-    double big = 0, unit, sum[8] = {0};
-    size_t k;
-    for (k = 0; k < dim; k++) {
-        const double t = aggi_abs((double)a[k] - (b ? (double)b[k] : 0));
+    double big = 0, unit, lane[8] = {0};
+    size_t i;
+    for (i = 0; i < dim; i++) {
+        const double t = aggi_abs((double)a[i] - (b ? (double)b[i] : 0));
         big = aggi_max(big, aggi_min(t, DBL_MAX));
     }
     if (!(big > 0)) return 0;
-    unit = aggi_near_power(aggi_root0(big));
-    for (k = 0; k < dim; k++) {
-        const double t = (double)a[k] / unit - (b ? (double)b[k] / unit : 0);
-        sum[k % 8] += t * t;
+    unit = aggi_even_power(aggi_root0(big));
+    AGGI_ADD_IN_LANES(lane, 8, dim, k,
+                      aggi_squared((double)a[k] / unit - (b ? (double)b[k] / unit : 0)));
+    return aggi_root0(aggi_root0(aggi_sum8(lane))) * aggi_root0(unit);
+}
+
+/* an entry of the matrix as a root */
+static double aggi_pair_root(const aggi_pairs *p, double v) {
+    return p->wide ? v : aggi_root0(aggi_root0(v));
+}
+
+/* an entry of the matrix as a squared distance, in units of another entry */
+static double aggi_pair_square(const aggi_pairs *p, double v, double unit) {
+    return p->wide ? aggi_squared(aggi_ratio(v, unit)) : v / unit;
+}
+
+/* Enters the pair (i, j). A sum whose terms may have over- or underflowed is done again safely.
+   Returns 0 if the squared distance does not fit a double. */
+static int aggi_pair_enter(aggi_call *c, size_t i, size_t j, double sum) {
+    const int wide = c->pairs.wide, safe = sum >= AGGI_TINY && sum <= AGGI_HUGE;
+    double v = safe && wide ? aggi_root0(aggi_root0(sum)) : sum;
+    int fits = 1;
+    if (!safe) {
+        const double root = aggi_root(c->x[i], c->x[j], c->dim);
+        v = wide ? root : root * root * (root * root);
+        fits = wide || root == 0 || (v >= 1e-290 && v <= 1e290);
     }
-    return aggi_root0(aggi_root0(aggi_sum8(sum))) * aggi_root0(unit);
+    c->pairs.entry[i * c->n + j] = c->pairs.entry[j * c->n + i] = v;
+    return fits;
 }
 
-static double aggi_pair_root(const aggi_ctx *c, double v) {
-    return c->wide ? v : aggi_root0(aggi_root0(v));
-}
-
-/* squared distance, in units of another pair's */
-static double aggi_pair_square(const aggi_ctx *c, double v, double unit) {
-    return c->wide ? aggi_ratio(v, unit) * aggi_ratio(v, unit) : v / unit;
-}
-
-/* c->pair = squared distances of all rows in play. Sums whose terms may have over- or underflowed
-   are done again safely; in double builds the squares themselves may not fit, then (wide) the
-   matrix holds roots of distances. */
-static int aggi_pairs(aggi_ctx *c) {
-    const size_t n = c->n, pairs = n * (n - 1) / 2;
-    size_t i, j, s, p;
-    aggi_run(c, aggi_pairs_job);
-    for (s = 1; s < c->slices; s++)
-        for (p = 0; p < pairs; p++) c->part[p] += c->part[s * pairs + p];
-    if (!c->checked)
-        for (p = 0; p < pairs; p++)
-            if (!aggi_finite(c->part[p])) return AGGI_SUSPECT;
-    c->wide = 0;
-    for (i = 0; i < n; i++) c->pair[i * n + i] = 0;
-    for (;;) {
-        for (i = 0, p = 0; i < n; i++) {
-            for (j = i + 1; j < n; j++, p++) {
-                double v = c->part[p];
-                if (!(v >= AGGI_TINY && v <= AGGI_HUGE)) {
-                    const double root = aggi_root(c->x[i], c->x[j], c->dim);
-                    v = c->wide > 0 ? root : root * root * (root * root);
-                    if (!c->wide && root > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
-                } else if (c->wide > 0)
-                    v = aggi_root0(aggi_root0(v));
-                c->pair[i * n + j] = c->pair[j * n + i] = v;
-            }
-        }
-        if (c->wide != -1) return AGG_OK;
-        c->wide = 1; /* found out on the way that it must be wide: once more */
+static int aggi_pairs_enter_all(aggi_call *c) {
+    const double *sum = c->part;
+    size_t i, j;
+    int fit = 1;
+    for (i = 0; i < c->n; i++) {
+        c->pairs.entry[i * c->n + i] = 0;
+        for (j = i + 1; j < c->n; j++) fit &= aggi_pair_enter(c, i, j, *sum++);
     }
+    return fit;
 }
 
-/* c->length[i] = sqrt(||x_i - k_center||), k_center == NULL: of the norm. */
-AGGI_INLINE void aggi_square_body(int avx2, const agg_real *x, const agg_real *v, size_t width,
-                                  double *sum) {
+/* Fills c->pairs for the rows in play. Squared distances of doubles may not fit a double: then the
+   matrix is wide and has roots. */
+static int aggi_find_pairs(aggi_call *c, int exact) {
+    const size_t pairs = c->n * (c->n - 1) / 2;
+    aggi_pairs_job job;
+    job.c = c;
+    job.exact = exact;
+    if (aggi_sum_slices(c, aggi_pairs_run, &job, pairs)) return AGGI_NOT_FINITE;
+    c->pairs.wide = 0;
+    if (aggi_pairs_enter_all(c)) return AGG_OK;
+    c->pairs.wide = 1;
+    aggi_pairs_enter_all(c);
+    return AGG_OK;
+}
+
+/* ||x - v||^2, v == NULL: ||x||^2 */
+AGGI_INLINE double aggi_square_body(const agg_real *x, const agg_real *v, size_t width) {
     double lane[8] = {0};
-    size_t k, l;
-    (void)avx2;
-    for (k = 0; v && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l] - (double)v[k + l];
-            lane[l] += t * t;
-        }
-    for (; !v && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l];
-            lane[l] += t * t;
-        }
-    for (l = 0; k + l < width; l++) {
-        const double t = (double)x[k + l] - (v ? (double)v[k + l] : 0);
-        lane[l] += t * t;
+    if (v)
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] - (double)v[k]));
+    else
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k]));
+    return aggi_sum8(lane);
+}
+
+#define AGGI_SQUARE_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static double aggi_square##suffix(const agg_real *x, const agg_real *v,              \
+                                                size_t width) {                                    \
+        return aggi_square_body(x, v, width);                                                      \
     }
-    *sum = aggi_sum8(lane);
-}
-AGGI_CLONE(aggi_square, (int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum),
-           (avx2, x, v, width, sum))
+AGGI_TWINS(AGGI_SQUARE_KERNEL, aggi_vec, aggi_wide)
 
-static void aggi_lengths_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+typedef struct aggi_roots_job {
+    const aggi_call *c;
+    const agg_real *const *row; /* n */
+    size_t n;
+    const agg_real *center;
+} aggi_roots_job;
+
+static void aggi_roots_run(void *arg, size_t s) {
+    const aggi_roots_job *job = (const aggi_roots_job *)arg;
+    const aggi_call *c = job->c;
     const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
+    const agg_real *center = job->center ? job->center + begin : NULL;
+    double *part = c->part + s * job->n;
     size_t i;
-    for (i = 0; i < c->k_n; i++)
-        aggi_square(c->avx2, c->k_rows[i] + begin, c->k_center ? c->k_center + begin : NULL, width,
-                    &c->part[s * c->k_n + i]);
+    for (i = 0; i < job->n; i++)
+        part[i] = AGGI_TWIN(c->avx2, aggi_square)(job->row[i] + begin, center, width);
 }
 
-static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n,
-                        const agg_real *center) {
-    size_t i, s;
-    c->k_rows = rows;
-    c->k_n = n;
-    c->k_center = center;
-    aggi_run(c, aggi_lengths_job);
+/* root[i] = sqrt(||row_i - center||); center == NULL: of the norm */
+static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_t n,
+                           const agg_real *center, double *root) {
+    aggi_roots_job job;
+    size_t i;
+    job.c = c;
+    job.row = row;
+    job.n = n;
+    job.center = center;
+    if (aggi_sum_slices(c, aggi_roots_run, &job, n)) return AGGI_NOT_FINITE;
     for (i = 0; i < n; i++) {
-        double sum = 0;
-        for (s = 0; s < c->slices; s++) sum += c->part[s * n + i];
-        if (!aggi_finite(sum) && !c->checked) return AGGI_SUSPECT;
-        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_root0(aggi_root0(sum))
-                                                     : aggi_root(rows[i], center, c->dim);
+        const double sum = c->part[i];
+        root[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_root0(aggi_root0(sum))
+                                                : aggi_root(row[i], center, c->dim);
     }
     return AGG_OK;
 }
 
-/* k_out = sum_i k_weight[i] row_i / k_total. The weights sum to k_total, so it is written as x_0 +
-   sum_i w_i (x_i - x_0), with x_0 the row of most weight: equal rows come out exactly, and a giant
-   of hardly any weight spoils nothing. A single row may have any weight: it is scaled. k_out may be
-   the first row. */
-/* up to four at once */
-AGGI_INLINE void aggi_add_rows(const agg_real *const *x, const double *w, size_t count, size_t at,
-                               size_t width, const double *AGGI_RESTRICT base,
-                               double *AGGI_RESTRICT acc) {
-    const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[count > 1 ? 1 : 0] + at;
-    const agg_real *AGGI_RESTRICT x2 = x[count > 2 ? 2 : 0] + at,
-                                  *AGGI_RESTRICT x3 = x[count > 3 ? 3 : 0] + at;
+/* ---- 5 weighted sums of rows ----------------------------------------------------------------- */
+
+/* The blend sum_i weight_i row_i / total. The weights sum to total, so it is written as
+   x_0 + sum_i w_i (x_i - x_0), with x_0 the row of most weight: equal rows come out exactly, and a
+   giant of hardly any weight spoils nothing. A single row may have any weight: it is scaled. */
+
+/* acc += w (x - base) for one row, and for four at once */
+AGGI_INLINE void aggi_add_row(const agg_real *AGGI_RESTRICT x, double w, size_t width,
+                              const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) {
     size_t k;
-    if (count == 4) {
-        for (k = 0; k < width; k++)
-            acc[k] =
-                (((acc[k] + w[0] * ((double)x0[k] - base[k])) + w[1] * ((double)x1[k] - base[k])) +
-                 w[2] * ((double)x2[k] - base[k])) +
-                w[3] * ((double)x3[k] - base[k]);
-        return;
-    }
-    for (k = 0; k < width; k++) acc[k] += w[0] * ((double)x0[k] - base[k]);
-    if (count > 1)
-        for (k = 0; k < width; k++) acc[k] += w[1] * ((double)x1[k] - base[k]);
-    if (count > 2)
-        for (k = 0; k < width; k++) acc[k] += w[2] * ((double)x2[k] - base[k]);
+    for (k = 0; k < width; k++) acc[k] += w * ((double)x[k] - base[k]);
 }
 
-AGGI_INLINE void aggi_combine_columns_body(int avx2, const agg_real *const *rows,
-                                           const double *weight, size_t n, double total, size_t at,
-                                           size_t width, double *AGGI_RESTRICT acc) {
+AGGI_INLINE void aggi_add_four(const agg_real *const *x, const double *w, size_t at, size_t width,
+                               const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) {
+    const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[1] + at;
+    const agg_real *AGGI_RESTRICT x2 = x[2] + at, *AGGI_RESTRICT x3 = x[3] + at;
+    size_t k;
+    for (k = 0; k < width; k++) {
+        const double a = acc[k] + w[0] * ((double)x0[k] - base[k]);
+        const double b = a + w[1] * ((double)x1[k] - base[k]);
+        const double c = b + w[2] * ((double)x2[k] - base[k]);
+        acc[k] = c + w[3] * ((double)x3[k] - base[k]);
+    }
+}
+
+/* returns whether some number is not finite */
+AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
+                                double *AGGI_RESTRICT acc) {
     const agg_real *x[4];
     double w[4], base[AGGI_BLOCK], scale;
     size_t i, k, heavy = 0, used = 0, count = 0;
-    (void)avx2;
-    for (i = 0; i < n; i++) {
-        used += weight[i] != 0;
-        if (weight[i] > weight[heavy]) heavy = i;
+    int odd = 0;
+    for (i = 0; i < b->n; i++) {
+        used += b->weight[i] != 0;
+        if (b->weight[i] > b->weight[heavy]) heavy = i;
     }
-    scale = used == 1 ? weight[heavy] / total : 1;
+    scale = used == 1 ? b->weight[heavy] / b->total : 1;
     for (k = 0; k < width; k++) {
-        base[k] = (double)rows[heavy][at + k];
+        base[k] = (double)b->row[heavy][at + k];
         acc[k] = base[k] * scale;
     }
-    for (i = 0; i < n; i++) {
-        if (weight[i] == 0 || i == heavy) continue;
-        x[count] = rows[i];
-        w[count++] = weight[i] / total;
-        if (count == 4) {
-            aggi_add_rows(x, w, count, at, width, base, acc);
-            count = 0;
-        }
+    for (i = 0; i < b->n; i++) {
+        if (b->weight[i] == 0 || i == heavy) continue;
+        x[count] = b->row[i];
+        w[count++] = b->weight[i] / b->total;
+        if (count < 4) continue;
+        aggi_add_four(x, w, at, width, base, acc);
+        count = 0;
     }
-    if (count) aggi_add_rows(x, w, count, at, width, base, acc);
+    for (i = 0; i < count; i++) aggi_add_row(x[i] + at, w[i], width, base, acc);
+    for (k = 0; k < width; k++) odd |= !(acc[k] - acc[k] == 0);
+    return odd;
 }
-AGGI_CLONE(aggi_combine_columns,
-           (int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
-            size_t at, size_t width, double *acc),
-           (avx2, rows, weight, n, total, at, width, acc))
 
-static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
+#define AGGI_BLEND_KERNEL(suffix, attribute, vec)                                                  \
+    attribute static int aggi_blend##suffix(const aggi_blend *b, size_t at, size_t width,          \
+                                            double *acc) {                                         \
+        return aggi_blend_body(b, at, width, acc);                                                 \
+    }
+AGGI_TWINS(AGGI_BLEND_KERNEL, aggi_vec, aggi_wide)
 
-/* The same for one column of finite numbers so large (double builds) that a difference overflowed.
-   */
-static double aggi_combine_giants(const agg_real *const *rows, const double *weight, size_t n,
-                                  double total, size_t at) {
+/* The same for one column of finite numbers so large (double builds) that a difference overflowed. */
+static double aggi_blend_giants(const aggi_blend *b, size_t at) {
     double sum = 0;
     size_t i;
-    for (i = 0; i < n; i++)
-        if (weight[i] != 0) sum += weight[i] / total * (0.125 * (double)rows[i][at]);
+    for (i = 0; i < b->n; i++)
+        if (b->weight[i] != 0) sum += b->weight[i] / b->total * (0.125 * (double)b->row[i][at]);
     return aggi_clamp(sum * 8);
 }
 
-static void aggi_combine_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t end = aggi_slice_begin(c, s + 1);
+/* acc = coordinates [at, at + width) of the blend, width <= AGGI_BLOCK */
+static int aggi_blend_columns(const aggi_call *c, const aggi_blend *b, size_t at, size_t width,
+                              double *acc) {
+    size_t k;
+    if (!AGGI_TWIN(c->avx2, aggi_blend)(b, at, width, acc)) return AGG_OK;
+    if (!c->scanned) return AGGI_NOT_FINITE;
+    for (k = 0; k < width; k++)
+        if (!aggi_finite(acc[k])) acc[k] = aggi_blend_giants(b, at + k);
+    return AGG_OK;
+}
+
+/* what the weights of a rule make of the rows in play */
+static aggi_blend aggi_result(const aggi_call *c) {
+    aggi_blend b;
+    b.row = c->x;
+    b.weight = c->weight;
+    b.n = c->n;
+    b.total = c->total;
+    return b;
+}
+
+typedef struct aggi_combine_job {
+    const aggi_call *c;
+    const aggi_blend *blend;
+    int status[AGGI_SLICES];
+} aggi_combine_job;
+
+static void aggi_combine_run(void *arg, size_t s) {
+    aggi_combine_job *job = (aggi_combine_job *)arg;
+    const size_t end = aggi_slice_begin(job->c, s + 1);
     double acc[AGGI_BLOCK];
     size_t at, k, width;
-    int odd;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_combine_columns(c->avx2, c->k_rows, c->k_weight, c->k_n, c->k_total, at, width, acc);
-        for (k = 0, odd = 0; k < width; k++) odd |= !(acc[k] - acc[k] == 0);
-        for (k = 0; odd && c->checked && k < width; k++)
-            if (!aggi_finite(acc[k]))
-                acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
-        for (k = 0; k < width; k++) c->k_out[at + k] = (agg_real)acc[k];
-        if (odd && !c->checked) c->slice_bad[s] = 1;
+    job->status[s] = AGG_OK;
+    for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        if (aggi_blend_columns(job->c, job->blend, at, width, acc))
+            job->status[s] = AGGI_NOT_FINITE;
+        for (k = 0; k < width; k++) job->c->out[at + k] = (agg_real)acc[k];
     }
 }
 
-static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *weight, size_t n,
-                        double total, agg_real *out) {
-    c->k_rows = rows;
-    c->k_weight = weight;
-    c->k_n = n;
-    c->k_total = total;
-    c->k_out = out;
-    aggi_run(c, aggi_combine_job);
-    return aggi_any_bad(c) ? AGGI_SUSPECT : AGG_OK;
+/* c->out = the blend; it may be the first row of it */
+static int aggi_combine(const aggi_call *c, const aggi_blend *blend) {
+    aggi_combine_job job;
+    job.c = c;
+    job.blend = blend;
+    aggi_run(c, aggi_combine_run, &job);
+    return aggi_any(c, job.status);
 }
 
-/* Columns: AGGI_COLS coordinates of all rows, sorted by a network, so that every comparison is a
-   vector min and max over the columns. It is Batcher's merge exchange less what the wanted window
-   [from, to) does not need: results that nothing reads, and (ordered == 0) comparisons inside the
-   window that only put it in order. read: n numbers of scratch. */
+/* ---- 6 columns ------------------------------------------------------------------------------- */
+
+/* AGGI_COLS coordinates of all rows are sorted together by a network, so that every comparison is a
+   vector min and max over the columns. */
+
+/* Batcher's merge exchange; returns the number of comparisons */
+static size_t aggi_network(size_t n, aggi_compare *list) {
+    size_t top = 1, p, q, r, d, i, count = 0;
+    while (top < n) top *= 2;
+    for (p = top / 2; p > 0; p /= 2) {
+        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+            for (i = 0; i + d < n; i++) {
+                if ((i & p) != r) continue;
+                list[count].low = (uint32_t)i;
+                list[count].need = AGGI_LESSER | AGGI_GREATER;
+                list[count++].high = (uint32_t)(i + d);
+            }
+            if (q == p) break;
+        }
+    }
+    return count;
+}
+
+/* Takes out of the network what the wanted window [from, to) does not need: results that nothing
+   reads, and (ordered == 0) comparisons inside the window that only put it in order. Goes from the
+   last comparison to the first; read[i] tells who reads place i further on: 0 nobody, 1 the window
+   alone, 2 a comparison. */
 static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to,
                          int ordered, uint32_t *read) {
-    size_t i, kept = count;
-    for (i = 0; i < n; i++)
-        read[i] = i >= from && i < to ? 1 : 0; /* 1: by the window alone, 2: by a comparison */
+    size_t i, first = count;
+    for (i = 0; i < n; i++) read[i] = i >= from && i < to ? 1 : 0;
     for (i = count; i-- > 0;) {
         aggi_compare c = list[i];
         if (!ordered && read[c.low] == 1 && read[c.high] == 1) continue;
-        c.need = (read[c.low] ? 1u : 0u) | (read[c.high] ? 2u : 0u);
+        c.need = (read[c.low] ? AGGI_LESSER : 0u) | (read[c.high] ? AGGI_GREATER : 0u);
         if (!c.need) continue;
         read[c.low] = read[c.high] = 2;
-        list[--kept] = c;
+        list[--first] = c;
     }
-    memmove(list, list + kept, (count - kept) * sizeof *list);
-    return count - kept;
+    memmove(list, list + first, (count - first) * sizeof *list);
+    return count - first;
 }
 
 /* clang-format off */
 
-#define AGGI_SORT_KERNEL(name, attribute, vec, vmin, vmax)                                                              \
-    attribute static void name(agg_real *cols, const aggi_compare *list, size_t count) {                                \
-        const size_t step = sizeof(vec) / sizeof(agg_real);                                                             \
-        size_t i, l;                                                                                                    \
-        for (i = 0; i < count; i++) {                                                                                   \
-            agg_real *a = cols + list[i].low * AGGI_COLS, *b = cols + list[i].high * AGGI_COLS;                         \
-            vec u, v, w;                                                                                                \
-            if (list[i].need == 3) for (l = 0; l < AGGI_COLS; l += step) {                                              \
-                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
-                w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
-                w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
-            } else if (list[i].need == 1) for (l = 0; l < AGGI_COLS; l += step) {                                       \
-                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
-                w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
-            } else for (l = 0; l < AGGI_COLS; l += step) {                                                              \
-                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
-                w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
-            }                                                                                                           \
-        }                                                                                                               \
-    }
-/* clang-format on */
-#define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
-#define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
-#if defined(AGGI_X86)
-#ifdef AGG_DOUBLE
-#define AGGI_MIN128 __builtin_ia32_minpd
-#define AGGI_MAX128 __builtin_ia32_maxpd
-#define AGGI_MIN256 __builtin_ia32_minpd256
-#define AGGI_MAX256 __builtin_ia32_maxpd256
+/* min and max of two vectors vec are vec##_min and vec##_max */
+#ifdef AGGI_X86
+  typedef agg_real aggi_bytes16 AGGI_VECTOR(16);
+  typedef agg_real aggi_bytes32 AGGI_VECTOR(32);
+  #ifdef AGG_DOUBLE
+    #define aggi_bytes16_min __builtin_ia32_minpd
+    #define aggi_bytes16_max __builtin_ia32_maxpd
+    #define aggi_bytes32_min __builtin_ia32_minpd256
+    #define aggi_bytes32_max __builtin_ia32_maxpd256
+  #else
+    #define aggi_bytes16_min __builtin_ia32_minps
+    #define aggi_bytes16_max __builtin_ia32_maxps
+    #define aggi_bytes32_min __builtin_ia32_minps256
+    #define aggi_bytes32_max __builtin_ia32_maxps256
+  #endif
 #else
-#define AGGI_MIN128 __builtin_ia32_minps
-#define AGGI_MAX128 __builtin_ia32_maxps
-#define AGGI_MIN256 __builtin_ia32_minps256
-#define AGGI_MAX256 __builtin_ia32_maxps256
-#endif
-typedef agg_real aggi_vec128 AGGI_VECTOR(16);
-typedef agg_real aggi_vec256 AGGI_VECTOR(32);
-#ifdef __AVX__
-AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-#else
-AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec128, AGGI_MIN128, AGGI_MAX128)
-#endif
-#ifdef AGGI_AVX2
-AGGI_SORT_KERNEL(aggi_sort_avx2, AGGI_AVX2, aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-#endif
-#else
-AGGI_SORT_KERNEL(aggi_sort_base, , agg_real, AGGI_LESS, AGGI_MORE)
+  typedef agg_real aggi_one;
+  #define aggi_one_min(u, v) ((u) < (v) ? (u) : (v))
+  #define aggi_one_max(u, v) ((u) > (v) ? (u) : (v))
 #endif
 
+/* cols: n x AGGI_COLS. Each comparison writes the lesser, the greater or both. */
+#define AGGI_SORT_KERNEL(suffix, attribute, vec)                                                   \
+    attribute static void aggi_sort_columns##suffix(agg_real *cols, const aggi_compare *list,      \
+                                                    size_t count) {                                \
+        const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
+        size_t i, l;                                                                               \
+        for (i = 0; i < count; i++) {                                                              \
+            agg_real *a = cols + list[i].low * AGGI_COLS;                                          \
+            agg_real *b = cols + list[i].high * AGGI_COLS;                                         \
+            vec u, v, w;                                                                           \
+            if (list[i].need == (AGGI_LESSER | AGGI_GREATER)) {                                    \
+                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                    AGGI_LOAD(u, a + l);                                                           \
+                    AGGI_LOAD(v, b + l);                                                           \
+                    w = vec##_min(u, v);                                                           \
+                    AGGI_STORE(a + l, w);                                                          \
+                    w = vec##_max(v, u);                                                           \
+                    AGGI_STORE(b + l, w);                                                          \
+                }                                                                                  \
+            } else if (list[i].need == AGGI_LESSER) {                                              \
+                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                    AGGI_LOAD(u, a + l);                                                           \
+                    AGGI_LOAD(v, b + l);                                                           \
+                    w = vec##_min(u, v);                                                           \
+                    AGGI_STORE(a + l, w);                                                          \
+                }                                                                                  \
+            } else {                                                                               \
+                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                    AGGI_LOAD(u, a + l);                                                           \
+                    AGGI_LOAD(v, b + l);                                                           \
+                    w = vec##_max(v, u);                                                           \
+                    AGGI_STORE(b + l, w);                                                          \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#if defined(AGGI_X86) && defined(__AVX__)
+  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_bytes32, aggi_bytes32)
+#elif defined(AGGI_X86)
+  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_bytes16, aggi_bytes32)
+#else
+  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_one, aggi_one)
+#endif
+
+/* Copies AGGI_COLS columns of all rows, and adds the rows up in sums, which stay finite only if the
+   rows are. */
+#define AGGI_GATHER_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static void aggi_gather##suffix(const agg_real *const *row, size_t n, size_t at,     \
+                                              agg_real *cols, agg_real *sums) {                    \
+        size_t i, l;                                                                               \
+        for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                          \
+            vec v, sum;                                                                            \
+            AGGI_LOAD(sum, sums + l);                                                              \
+            for (i = 0; i < n; i++) {                                                              \
+                AGGI_PREFETCH(row[i] + at + l + 2 * AGGI_COLS);                                    \
+                AGGI_LOAD(v, row[i] + at + l);                                                     \
+                AGGI_STORE(cols + i * AGGI_COLS + l, v);                                           \
+                sum += v;                                                                          \
+            }                                                                                      \
+            AGGI_STORE(sums + l, sum);                                                             \
+        }                                                                                          \
+    }
+AGGI_TWINS(AGGI_GATHER_KERNEL, aggi_vec, aggi_wide)
+
+/* clang-format on */
+
+/* the last columns of a row, fewer than AGGI_COLS: filled up with zeros */
+static void aggi_gather_rest(const agg_real *const *row, size_t n, size_t at, size_t width,
+                             agg_real *cols, agg_real *sums) {
+    size_t i, l;
+    for (i = 0; i < n; i++) {
+        for (l = 0; l < AGGI_COLS; l++) {
+            cols[i * AGGI_COLS + l] = l < width ? row[i][at + l] : 0;
+            sums[l] += cols[i * AGGI_COLS + l];
+        }
+    }
+}
+
 /* Mean of the sorted values [from, to) of each column. */
-AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
-                                   double *AGGI_RESTRICT mean) {
+AGGI_INLINE void aggi_mean_of_middle(const agg_real *cols, size_t from, size_t to,
+                                     double *AGGI_RESTRICT mean) {
     const agg_real *low = cols + from * AGGI_COLS;
     const double share = 1.0 / (double)(to - from);
     size_t i, l;
@@ -1357,18 +1486,23 @@ AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
     for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
 }
 
+/* the median of a and b, the middle two */
+AGGI_INLINE double aggi_middle(double a, double b) {
+    const double s = a + b;
+    return s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
+}
+
 /* Mean of the `keep` sorted values closest to the median: a window of that length holds one value
    of each class modulo keep. In a class go up as long as the next value is closer. Equal distances
    (tie > 0) are for the caller to settle by index. */
-AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep,
-                                double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
+AGGI_INLINE void aggi_mean_of_closest(const agg_real *cols, size_t n, size_t keep,
+                                      double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
     double med[AGGI_COLS], off[AGGI_COLS];
     const double share = 1.0 / (double)keep;
     size_t i, j, l;
     for (l = 0; l < AGGI_COLS; l++) {
-        const double a = (double)cols[(n - 1) / 2 * AGGI_COLS + l],
-                     b = (double)cols[n / 2 * AGGI_COLS + l], s = a + b;
-        med[l] = s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
+        med[l] = aggi_middle((double)cols[(n - 1) / 2 * AGGI_COLS + l],
+                             (double)cols[n / 2 * AGGI_COLS + l]);
         mean[l] = tie[l] = 0;
     }
     for (i = 0; i < keep; i++) {
@@ -1386,175 +1520,148 @@ AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep,
     for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
 }
 
-/* odd: some column needs another look */
-AGGI_INLINE void aggi_window_mean_body(int avx2, const agg_real *cols, size_t n, size_t keep,
-                                       int near, double *mean, double *tie, int *odd) {
+/* returns whether some column needs another look: a tie, or a mean that is not finite */
+AGGI_INLINE int aggi_window_body(const agg_real *cols, size_t n, size_t keep, int closest,
+                                 double *mean, double *tie) {
     size_t l;
     int any = 0;
-    (void)avx2;
-    if (near)
-        aggi_near_body(cols, n, keep, mean, tie);
+    if (closest)
+        aggi_mean_of_closest(cols, n, keep, mean, tie);
     else
-        aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
-    for (l = 0; l < AGGI_COLS && (near || sizeof(agg_real) > sizeof(float)); l++)
+        aggi_mean_of_middle(cols, (n - keep) / 2, (n + keep) / 2, mean);
+    for (l = 0; l < AGGI_COLS && (closest || sizeof(agg_real) > sizeof(float)); l++)
         any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
-    *odd = any;
-}
-AGGI_CLONE(aggi_window_mean,
-           (int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean,
-            double *tie, int *odd),
-           (avx2, cols, n, keep, near, mean, tie, odd))
-
-static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
-#ifdef AGGI_AVX2
-    if (c->avx2) {
-        aggi_sort_avx2(cols, c->network, c->comparisons);
-        return;
-    }
-#endif
-    aggi_sort_base(cols, c->network, c->comparisons);
+    return any;
 }
 
-/* clang-format off */
-
-/* Copies AGGI_COLS columns of all rows, and adds the rows up in odd, which stays finite only if
-   they are. */
-#define AGGI_LOAD_KERNEL(name, attribute, vec)                                                                          \
-    attribute static void name(const agg_real *const *rows, size_t n, size_t at, agg_real *cols, agg_real *odd) {       \
-        size_t i, l;                                                                                                    \
-        for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                                               \
-            vec v, sum;                                                                                                 \
-            memcpy(&sum, odd + l, sizeof sum);                                                                          \
-            for (i = 0; i < n; i++) {                                                                                   \
-                AGGI_PREFETCH(rows[i] + at + l + 2 * AGGI_COLS);                                                        \
-                memcpy(&v, rows[i] + at + l, sizeof v);                                                                 \
-                memcpy(cols + i * AGGI_COLS + l, &v, sizeof v);                                                         \
-                sum += v;                                                                                               \
-            }                                                                                                           \
-            memcpy(odd + l, &sum, sizeof sum);                                                                          \
-        }                                                                                                               \
+#define AGGI_WINDOW_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static int aggi_window_mean##suffix(const agg_real *cols, size_t n, size_t keep,     \
+                                                  int closest, double *mean, double *tie) {        \
+        return aggi_window_body(cols, n, keep, closest, mean, tie);                                \
     }
-/* clang-format on */
-AGGI_LOAD_KERNEL(aggi_load_base, , aggi_vec)
-#ifdef AGGI_AVX2
-AGGI_LOAD_KERNEL(aggi_load_avx2, AGGI_AVX2, aggi_wide)
-#endif
-static void aggi_load(const aggi_ctx *c, size_t at, size_t width, agg_real *cols, agg_real *odd) {
-    size_t i, l;
-    if (width < AGGI_COLS) { /* the last ones: filled up with zeros */
-        for (i = 0; i < c->k_n; i++)
-            for (l = 0; l < AGGI_COLS; l++)
-                odd[l] += cols[i * AGGI_COLS + l] = l < width ? c->k_rows[i][at + l] : 0;
-        return;
-    }
-#ifdef AGGI_AVX2
-    if (c->avx2) {
-        aggi_load_avx2(c->k_rows, c->k_n, at, cols, odd);
-        return;
-    }
-#endif
-    aggi_load_base(c->k_rows, c->k_n, at, cols, odd);
-}
+AGGI_TWINS(AGGI_WINDOW_KERNEL, aggi_vec, aggi_wide)
 
-/* for k_n, k_keep, k_near; of a trimmed window only the sum counts, not the order */
-static void aggi_prepare_network(aggi_ctx *c) {
-    const size_t n = c->k_n, trim = c->k_near ? 0 : (n - c->k_keep) / 2;
-    c->comparisons =
-        aggi_prune(c->network, aggi_network(n, c->network), n, trim, n - trim, c->k_near, c->read);
-}
+typedef struct aggi_window_job {
+    const aggi_call *c;
+    const agg_real *const *row; /* n */
+    size_t n, keep;
+    int closest;
+    size_t comparisons; /* of the network */
+    int status[AGGI_SLICES];
+} aggi_window_job;
 
-/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow,
-   count[i]++ for every row inside the window. The values are scaled down if their sum overflows;
+/* The mean at column `at` of the rows of item[0 .. keep - 1], scaled down if their sum overflows;
    only double builds can meet that. */
-static double aggi_window_scalar(const aggi_ctx *c, size_t at, aggi_item *item, uint64_t *count) {
-    const size_t n = c->k_n, keep = c->k_keep, from = c->k_near ? 0 : (n - keep) / 2;
-    aggi_item *tmp = item + n;
-    double sum, base, scale;
+static double aggi_safe_mean(const agg_real *const *row, size_t at, const aggi_item *item,
+                             size_t keep) {
+    double base, sum, scale;
     size_t i;
-    for (i = 0; i < n; i++) {
-        item[i].key = (double)c->k_rows[i][at];
-        item[i].index = i;
-    }
-    aggi_sort(item, tmp, n);
-    if (c->k_near) {
-        const double a = item[(n - 1) / 2].key, b = item[n / 2].key,
-                     m = aggi_finite(a + b) ? 0.5 * (a + b) : 0.5 * a + 0.5 * b;
-        for (i = 0; i < n; i++) {
-            item[i].key = aggi_abs((double)c->k_rows[i][at] - m);
-            item[i].index = i;
-        }
-        aggi_sort(item, tmp, n);
-    }
-    for (i = from; count && i < from + keep; i++) count[item[i].index]++;
     for (scale = 1;; scale = aggi_pow2(-3 - aggi_exponent((double)keep))) {
-        base = (double)c->k_rows[item[from].index][at] * scale;
-        for (i = from + 1, sum = 0; i < from + keep; i++)
-            sum += (double)c->k_rows[item[i].index][at] * scale - base;
+        base = (double)row[item[0].index][at] * scale;
+        for (i = 1, sum = 0; i < keep; i++) sum += (double)row[item[i].index][at] * scale - base;
         base += sum / (double)keep;
         if (aggi_finite(base) || scale < 1) return aggi_clamp(base / scale);
     }
 }
 
-/* k_out = per column the mean of k_keep of the k_n values of k_rows: those closest to the median
-   (k_near) or the middle. */
-static void aggi_window_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t n = c->k_n, end = aggi_slice_begin(c, s + 1);
-    agg_real *cols = c->cols + s * c->desc->n * AGGI_COLS;
-    aggi_item *item = c->col_item + s * c->desc->n * 2;
-    uint64_t *count = c->report.weight ? c->count + s * c->desc->n : NULL;
-    double mean[AGGI_COLS], tie[AGGI_COLS] = {0};
-    agg_real odd[AGGI_COLS] = {0}; /* sums: not finite from the first NaN or Inf on */
-    size_t at, i, l, width;
-    int look;
-    for (i = 0; count && i < n; i++) count[i] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_COLS ? end - at : AGGI_COLS;
-        aggi_load(c, at, width, cols, odd);
-        aggi_sort_columns(c, cols);
-        aggi_window_mean(c->avx2, cols, n, c->k_keep, c->k_near, mean, tie, &look);
-        for (l = 0; (look || count) && l < width; l++) {
-            const int special = tie[l] > 0 || !aggi_finite(mean[l]);
-            double exact;
-            if (!aggi_finite(mean[l]) && !c->checked) {
-                c->slice_bad[s] = 1;
-                return;
-            }
-            if (!count && !special) continue;
-            exact = aggi_window_scalar(c, at + l, item, count);
-            if (special) mean[l] = exact;
-        }
-        for (l = 0; l < width; l++) c->k_out[at + l] = (agg_real)mean[l];
+/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow.
+   inside[i]++ for every row inside the window, unless it is NULL. */
+static double aggi_window_scalar(const aggi_window_job *job, size_t s, size_t at,
+                                 uint64_t *inside) {
+    const aggi_columns *g = &job->c->columns;
+    const size_t n = job->n, from = job->closest ? 0 : (n - job->keep) / 2;
+    double *key = g->key + s * g->n;
+    aggi_item *item = g->item + s * 2 * g->n;
+    size_t i;
+    for (i = 0; i < n; i++) key[i] = (double)job->row[i][at];
+    aggi_rank(item, key, n, n);
+    if (job->closest) {
+        const double median = aggi_middle(item[(n - 1) / 2].key, item[n / 2].key);
+        for (i = 0; i < n; i++) key[i] = aggi_abs((double)job->row[i][at] - median);
+        aggi_rank(item, key, n, n);
     }
-    for (l = 0; l < AGGI_COLS; l++)
-        if (!aggi_finite((double)odd[l]) && !c->checked) c->slice_bad[s] = 1;
+    for (i = from; inside && i < from + job->keep; i++) inside[item[i].index]++;
+    return aggi_safe_mean(job->row, at, item + from, job->keep);
 }
 
-/* weight: of rows as wide as k_rows; only filled if the report wants weights */
-static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_t keep, int near,
-                       agg_real *out, double *weight) {
+/* After the kernel: columns with a tie or a mean that is not finite again, one by one; if rows are
+   counted, every column. */
+static int aggi_window_mend(const aggi_window_job *job, size_t s, size_t at, size_t width,
+                            uint64_t *inside, const double *tie, double *mean) {
+    size_t l;
+    for (l = 0; l < width; l++) {
+        const int finite = aggi_finite(mean[l]), special = tie[l] > 0 || !finite;
+        double exact;
+        if (!finite && !job->c->scanned) return AGGI_NOT_FINITE;
+        if (!inside && !special) continue;
+        exact = aggi_window_scalar(job, s, at + l, inside);
+        if (special) mean[l] = exact;
+    }
+    return AGG_OK;
+}
+
+static int aggi_window_slice(const aggi_window_job *job, size_t s, uint64_t *inside) {
+    const aggi_call *c = job->c;
+    const size_t n = job->n, end = aggi_slice_begin(c, s + 1);
+    agg_real *cols = c->columns.block + s * c->columns.n * AGGI_COLS;
+    agg_real sums[AGGI_COLS] = {0}; /* not finite from the first NaN or Inf on */
+    double mean[AGGI_COLS], tie[AGGI_COLS] = {0};
+    size_t at, l, width;
+    int look;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_COLS);
+        if (width == AGGI_COLS)
+            AGGI_TWIN(c->avx2, aggi_gather)(job->row, n, at, cols, sums);
+        else
+            aggi_gather_rest(job->row, n, at, width, cols, sums);
+        AGGI_TWIN(c->avx2, aggi_sort_columns)(cols, c->columns.network, job->comparisons);
+        look = AGGI_TWIN(c->avx2, aggi_window_mean)(cols, n, job->keep, job->closest, mean, tie);
+        if ((look || inside) && aggi_window_mend(job, s, at, width, inside, tie, mean))
+            return AGGI_NOT_FINITE;
+        for (l = 0; l < width; l++) c->out[at + l] = (agg_real)mean[l];
+    }
+    for (l = 0; l < AGGI_COLS; l++)
+        if (!aggi_finite((double)sums[l]) && !c->scanned) return AGGI_NOT_FINITE;
+    return AGG_OK;
+}
+
+static void aggi_window_run(void *arg, size_t s) {
+    aggi_window_job *job = (aggi_window_job *)arg;
+    const aggi_columns *g = &job->c->columns;
+    uint64_t *inside = job->c->report.weight ? g->inside + s * g->n : NULL;
+    if (inside) memset(inside, 0, job->n * sizeof *inside);
+    job->status[s] = aggi_window_slice(job, s, inside);
+}
+
+/* c->out = per column the mean of `keep` of the n values: the middle ones, or those closest to the
+   median. c->weight = the shares of the rows, averaged over the columns, if the report wants them. */
+static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
+                       int closest) {
+    const aggi_columns *g = &c->columns;
+    const size_t trim = closest ? 0 : (n - keep) / 2, count = aggi_network(n, g->network);
+    aggi_window_job job;
     size_t i, s;
-    c->k_rows = rows;
-    c->k_n = n;
-    c->k_keep = keep;
-    c->k_near = near;
-    c->k_out = out;
-    aggi_prepare_network(c);
-    aggi_run(c, aggi_window_job);
-    if (aggi_any_bad(c)) return AGGI_SUSPECT;
+    job.c = c;
+    job.row = row;
+    job.n = n;
+    job.keep = keep;
+    job.closest = closest;
+    job.comparisons = aggi_prune(g->network, count, n, trim, n - trim, closest, g->read);
+    aggi_run(c, aggi_window_run, &job);
+    if (aggi_any(c, job.status)) return AGGI_NOT_FINITE;
     for (i = 0; c->report.weight && i < n; i++) {
-        uint64_t count = 0;
-        for (s = 0; s < c->slices; s++) count += c->count[s * c->desc->n + i];
-        weight[i] = (double)count / (double)c->dim / (double)keep;
+        uint64_t inside = 0;
+        for (s = 0; s < c->slices; s++) inside += g->inside[s * g->n + i];
+        c->weight[i] = (double)inside / (double)c->dim / (double)keep;
     }
     return AGG_OK;
 }
 
 /* ---- 5 the rules ----------------------------------------------------------------------------- */
-/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->stage itself and
+/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->out itself and
    sets total to 0. */
 
-static void aggi_choose(aggi_ctx *c, const aggi_item *chosen, size_t count) {
+static void aggi_choose(aggi_call *c, const aggi_item *chosen, size_t count) {
     size_t i;
     for (i = 0; i < c->n; i++) c->weight[i] = 0;
     for (i = 0; i < count; i++) c->weight[chosen[i].index] = 1;
@@ -1562,24 +1669,18 @@ static void aggi_choose(aggi_ctx *c, const aggi_item *chosen, size_t count) {
 }
 
 /* c->item = all rows by distance from row i, itself first */
-static void aggi_by_distance(aggi_ctx *c, size_t i) {
-    size_t j;
-    for (j = 0; j < c->n; j++) {
-        c->item[j].key = j == i ? -1 : c->pair[i * c->n + j];
-        c->item[j].index = j;
-    }
-    aggi_sort(c->item, c->item_tmp, c->n);
-    c->item[0].key = 0;
+static void aggi_by_distance(aggi_call *c, size_t i) {
+    aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
 }
 
 /* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
    at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
    .. count-1]. */
-static size_t aggi_best_ball(aggi_ctx *c, size_t count, double *radius) {
+static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
     size_t i, best = 0;
     *radius = aggi_infinity();
     for (i = 0; i < c->n; i++) {
-        const double *row = c->pair + i * c->n;
+        const double *row = c->pairs.entry + i * c->n;
         size_t closer = 0, j;
         for (j = 0; j < c->n; j++) closer += row[j] < *radius;
         if (closer < count) continue; /* no smaller ball here: spare the sort */
@@ -1600,7 +1701,7 @@ typedef struct aggi_cover_state {
     size_t k;
 } aggi_cover_state; /* open: undecided rows */
 
-static size_t aggi_degree(const aggi_ctx *c, const uint64_t *open, size_t v) {
+static size_t aggi_degree(const aggi_call *c, const uint64_t *open, size_t v) {
     const size_t words = AGGI_WORDS(c->n);
     const uint64_t *row = c->graph + v * words;
     size_t w, sum = 0;
@@ -1609,7 +1710,7 @@ static size_t aggi_degree(const aggi_ctx *c, const uint64_t *open, size_t v) {
 }
 
 /* c->degree of every open row; returns the edges */
-static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) {
+static size_t aggi_degrees(aggi_call *c, const uint64_t *open) {
     size_t v, sum = 0;
     for (v = 0; v < c->n; v++) {
         c->degree[v] = open[v / 64] >> v % 64 & 1 ? aggi_degree(c, open, v) : 0;
@@ -1619,7 +1720,7 @@ static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) {
 }
 
 /* decide v: no edge of it is left open */
-static void aggi_close(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
+static void aggi_close(aggi_call *c, aggi_cover_state *s, size_t v, size_t *edges) {
     const size_t words = AGGI_WORDS(c->n);
     const uint64_t *row = c->graph + v * words;
     size_t w;
@@ -1632,13 +1733,13 @@ static void aggi_close(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges
     c->degree[v] = 0;
 }
 
-static void aggi_take_vertex(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
+static void aggi_take_vertex(aggi_call *c, aggi_cover_state *s, size_t v, size_t *edges) {
     aggi_close(c, s, v, edges);
     s->cover[v / 64] |= (uint64_t)1 << v % 64;
     s->k--;
 }
 
-static size_t aggi_first_neighbour(const aggi_ctx *c, const aggi_cover_state *s, size_t v) {
+static size_t aggi_first_neighbour(const aggi_call *c, const aggi_cover_state *s, size_t v) {
     const size_t words = AGGI_WORDS(c->n);
     size_t w = 0;
     while (!(c->graph[v * words + w] & s->open[w])) w++;
@@ -1646,7 +1747,7 @@ static size_t aggi_first_neighbour(const aggi_ctx *c, const aggi_cover_state *s,
 }
 
 /* v itself stays outside */
-static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
+static int aggi_take_neighbours(aggi_call *c, aggi_cover_state *s, size_t v, size_t *edges) {
     while (c->degree[v]) {
         if (!s->k) return 0;
         aggi_take_vertex(c, s, aggi_first_neighbour(c, s, v), edges);
@@ -1657,7 +1758,7 @@ static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size
 /* Rows that are decided without loss: more than k neighbours: must be in the cover; one neighbour:
    that one may as well be. With no degree above 2 only cycles are left, where any vertex may start.
    Returns 0 if k does not suffice. */
-static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *widest) {
+static int aggi_reduce(aggi_call *c, aggi_cover_state *s, size_t *edges, size_t *widest) {
     int again = 1;
     while (again && *edges) {
         size_t w, v;
@@ -1685,7 +1786,7 @@ static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *
 }
 
 /* can k rows touch all edges at all? */
-static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edges) {
+static int aggi_degree_bound(aggi_call *c, const aggi_cover_state *s, size_t edges) {
     size_t *tally = c->degree + c->n, d, v, left = s->k, sum = 0;
     memset(tally, 0, (c->n + 1) * sizeof *tally);
     for (v = 0; v < c->n; v++) tally[c->degree[v]]++;
@@ -1698,7 +1799,7 @@ static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edge
 }
 
 /* disjoint cliques need all their rows but one each */
-static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) {
+static int aggi_clique_bound(aggi_call *c, const aggi_cover_state *s) {
     const size_t words = AGGI_WORDS(c->n);
     uint64_t *rest = c->bits, *common = c->bits + words;
     size_t w, x, need = 0;
@@ -1730,7 +1831,7 @@ static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) {
 /* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One
    stack frame per branch, at most f deep. In: s = start, c->degree and edges belong to it; out:
    s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
-static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
+static int aggi_cover(aggi_call *c, aggi_cover_state *s, size_t edges) {
     const size_t words = AGGI_WORDS(c->n), frame = 2 * words + 1, budget = aggi_budget(c->desc);
     size_t depth = 0, widest = 0;
     for (;;) {
@@ -1765,11 +1866,11 @@ static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
     }
 }
 
-static void aggi_far_graph(aggi_ctx *c, double r) {
+static void aggi_far_graph(aggi_call *c, double r) {
     const size_t n = c->n, words = AGGI_WORDS(n);
     size_t i, j, w;
     for (i = 0; i < n; i++) {
-        const double *row = c->pair + i * n;
+        const double *row = c->pairs.entry + i * n;
         c->full_degree[i] = 0;
         for (w = 0; w < words; w++) {
             const size_t end = n - w * 64 < 64 ? n - w * 64 : 64;
@@ -1782,7 +1883,7 @@ static void aggi_far_graph(aggi_ctx *c, double r) {
 }
 
 /* every row open, nothing covered, f to spend */
-static aggi_cover_state aggi_cover_start(aggi_ctx *c, size_t *edges) {
+static aggi_cover_state aggi_cover_start(aggi_call *c, size_t *edges) {
     const size_t words = AGGI_WORDS(c->n);
     aggi_cover_state s;
     size_t w, sum = 0;
@@ -1802,7 +1903,7 @@ static aggi_cover_state aggi_cover_start(aggi_ctx *c, size_t *edges) {
 /* The lexicographically first set: take row after row if a set of n-f rows with all taken so far
    still exists; the last one found (kept: its cover) proves it for the rows it contains, the others
    are asked for. */
-static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
+static int aggi_first_set(aggi_call *c, uint64_t *kept) {
     const size_t words = AGGI_WORDS(c->n), keep = c->n - c->f;
     uint64_t *fixed = c->bits + 5 * words; /* rows taken */
     size_t i, w, v, count = 0;
@@ -1838,21 +1939,21 @@ static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
     return 1;
 }
 
-static double aggi_diameter(const aggi_ctx *c, const size_t *chosen, size_t count) {
+static double aggi_diameter(const aggi_call *c, const size_t *chosen, size_t count) {
     double most = 0;
     size_t i, j;
     for (i = 0; i < count; i++)
         for (j = i + 1; j < count; j++)
-            most = aggi_max(most, c->pair[chosen[i] * c->n + chosen[j]]);
+            most = aggi_max(most, c->pairs.entry[chosen[i] * c->n + chosen[j]]);
     return most;
 }
 
-static int aggi_mda(aggi_ctx *c) {
+static int aggi_mda(aggi_call *c) {
     const size_t n = c->n, keep = n - c->f, words = AGGI_WORDS(n);
     uint64_t *kept = c->bits + 4 * words; /* rows NOT chosen */
     double least, most;
     size_t i, j, lo, hi, count;
-    int status = aggi_pairs(c);
+    int status = aggi_find_pairs(c, 0);
     if (status) return status;
     aggi_best_ball(c, keep, &least);
     for (i = 0; i < words; i++) kept[i] = ~(uint64_t)0;
@@ -1864,13 +1965,13 @@ static int aggi_mda(aggi_ctx *c) {
     for (i = 0, hi = 0; i < n;
          i++) /* the radius sought is one of the distances between these two */
         for (j = i + 1; j < n; j++) {
-            const double r = c->pair[i * n + j];
+            const double r = c->pairs.entry[i * n + j];
             if (r >= least && r < most) {
                 c->item[hi].key = r;
                 c->item[hi++].index = 0;
             }
         }
-    aggi_sort(c->item, c->item_tmp, hi);
+    aggi_sort(c->item, hi);
     for (i = 0, count = 0; i < hi; i++)
         if (!i || c->item[i].key > c->item[count - 1].key) c->item[count++] = c->item[i];
     for (lo = 0, hi = count; lo < hi;) {
@@ -1900,60 +2001,51 @@ static int aggi_mda(aggi_ctx *c) {
         if (in) c->degree[count++] = i;
     }
     c->total = (double)keep;
-    most = aggi_pair_root(c, aggi_diameter(c, c->degree, keep));
+    most = aggi_pair_root(&c->pairs, aggi_diameter(c, c->degree, keep));
     c->report.diameter = aggi_min(most * most, DBL_MAX);
     return status;
 }
 
 /* Coordinate-wise rules: all are a window on the sorted column. */
-static int aggi_cwtm(aggi_ctx *c) {
-    return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0, c->stage, c->weight);
-}
+static int aggi_cwtm(aggi_call *c) { return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0); }
 
-static int aggi_meamed(aggi_ctx *c) {
-    return aggi_window(c, c->x, c->n, c->n - c->f, 1, c->stage, c->weight);
-}
+static int aggi_meamed(aggi_call *c) { return aggi_window(c, c->x, c->n, c->n - c->f, 1); }
 
-static int aggi_cwmed(aggi_ctx *c) {
-    return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0, c->stage, c->weight);
-}
+static int aggi_cwmed(aggi_call *c) { return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0); }
 
 /* Krum: score_i = sum of squared distances to the nearest of the m rows that are still candidates
    (alive == NULL: all). */
-static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const size_t *gone) {
+static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const size_t *gone) {
     double most, sum = 0;
     size_t j, m = 0;
     for (j = 0; j < c->n; j++)
         if (j != i && !(gone && gone[j])) {
-            c->item[m].key = c->pair[i * c->n + j];
+            c->item[m].key = c->pairs.entry[i * c->n + j];
             c->item[m++].index = j;
         }
-    aggi_sort(c->item, c->item_tmp, m);
-    if (!c->wide || !neighbours) {
+    aggi_sort(c->item, m);
+    if (!c->pairs.wide || !neighbours) {
         for (j = 0; j < neighbours; j++) sum += c->item[j].key;
         return sum;
     }
     most = c->item[neighbours - 1].key; /* the root of the score, then */
-    for (j = 0; j < neighbours && most > 0; j++) sum += aggi_pair_square(c, c->item[j].key, most);
+    for (j = 0; j < neighbours && most > 0; j++)
+        sum += aggi_pair_square(&c->pairs, c->item[j].key, most);
     return most * aggi_root0(aggi_root0(sum));
 }
 
 /* candidates - f - 1, classic - f - 2 */
-static size_t aggi_neighbours(const aggi_ctx *c, size_t candidates) {
+static size_t aggi_neighbours(const aggi_call *c, size_t candidates) {
     const size_t less = c->f + 1 + (c->desc->classic_krum ? 1 : 0);
     return candidates > less ? candidates - less : 0;
 }
 
-static int aggi_krum(aggi_ctx *c, size_t q) {
+static int aggi_krum(aggi_call *c, size_t q) {
     size_t i;
-    const int status = aggi_pairs(c);
+    const int status = aggi_find_pairs(c, 0);
     if (status) return status;
     for (i = 0; i < c->n; i++) c->length[i] = aggi_krum_score(c, i, aggi_neighbours(c, c->n), NULL);
-    for (i = 0; i < c->n; i++) {
-        c->item[i].key = c->length[i];
-        c->item[i].index = i;
-    }
-    aggi_sort(c->item, c->item_tmp, c->n);
+    aggi_rank(c->item, c->length, c->n, c->n);
     aggi_choose(c, c->item, q);
     return AGG_OK;
 }
@@ -2149,30 +2241,30 @@ static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap,
 
 /* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball
    among denormal doubles */
-static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si,
+static double aggi_gm_dot(const aggi_call *c, size_t i, size_t j, size_t center, double si,
                           double sj, double lift) {
     const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
     double lane[8] = {0};
     size_t k;
     for (k = 0; k < c->dim; k++) {
         const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
-        lane[k % 8] += c->wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
-                                            : (u - v) * lift * si * ((w - v) * lift * sj);
+        lane[k % 8] += c->pairs.wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
+                                                  : (u - v) * lift * si * ((w - v) * lift * sj);
     }
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return aggi_sum8(lane);
 }
 
 /* c->mat = squared distances in units of the smallest majority ball; rows beyond AGGI_FAR radii
    pulled in to that distance (pull_i < 1): their direction is all that matters, and their squares
    would drown the others. */
-static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
+static void aggi_gm_matrix(aggi_call *c, size_t center, double radius, double *pull) {
     const size_t n = c->n;
-    const double unit = aggi_pair_root(c, radius), lift = unit < 1e-150 ? aggi_pow2(600) : 1,
-                 square = unit * lift;
+    const double unit = aggi_pair_root(&c->pairs, radius),
+                 lift = unit < 1e-150 ? aggi_pow2(600) : 1, square = unit * lift;
     size_t i, j;
     for (i = 0; i < n; i++) {
-        const double away = aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit);
+        const double away =
+            aggi_ratio(aggi_pair_root(&c->pairs, c->pairs.entry[center * n + i]), unit);
         pull[i] = away > 1e280      ? 0
                   : away > AGGI_FAR ? AGGI_FAR / away
                                     : 1; /* 0: beyond all weights, left at the centre */
@@ -2180,14 +2272,18 @@ static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pu
     for (i = 0; i < n; i++) {
         for (j = 0; j < n; j++) {
             const double a = pull[i] > 0
-                                 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit) *
+                                 ? aggi_ratio(
+                                       aggi_pair_root(&c->pairs, c->pairs.entry[center * n + i]),
+                                       unit) *
                                        pull[i]
                                  : 0,
                          b = pull[j] > 0
-                                 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + j]), unit) *
+                                 ? aggi_ratio(
+                                       aggi_pair_root(&c->pairs, c->pairs.entry[center * n + j]),
+                                       unit) *
                                        pull[j]
                                  : 0;
-            double v = aggi_pair_square(c, c->pair[i * n + j], radius);
+            double v = aggi_pair_square(&c->pairs, c->pairs.entry[i * n + j], radius);
             if (pull[i] < 1 || pull[j] < 1)
                 v = j < i ? c->mat[j * n + i]
                     : j == i
@@ -2201,66 +2297,55 @@ static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pu
 }
 
 /* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound
-   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) times k_weight_i, about 1/distance,
-   and r = sum u: rows close to z have k_weight 0 and take what they can of -r; the others y_i = u_i
+   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) times inverse_i, about 1/distance,
+   and r = sum u: rows close to z have inverse 0 and take what they can of -r; the others y_i = u_i
    - rest/m, rest being what is left of r and m their number, all shrunk by the longest of them.
-   Pass 1 makes z, the distances and r at once; with k_weight from the solver that mostly is enough.
+   Pass 1 makes z, the distances and r at once; with inverse from the solver that mostly is enough.
    If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
    lengths of y. */
-AGGI_INLINE void aggi_gm_square_body(int avx2, const agg_real *x, const double *z, size_t width,
-                                     double unit, double *sum) {
-    const double scale = 1 / unit; /* a power of two: exact */
+/* ||(x - z) / unit||^2, unit being a power of two */
+AGGI_INLINE double aggi_gm_square_body(const agg_real *x, const double *z, size_t width,
+                                       double unit) {
+    const double scale = 1 / unit;
     double lane[8] = {0};
-    size_t k, l;
-    (void)avx2;
-    for (k = 0; unit == 1 && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l] - z[k + l];
-            lane[l] += t * t;
-        }
-    for (; k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l] * scale - z[k + l] * scale;
-            lane[l] += t * t;
-        }
-    for (l = 0; k + l < width; l++) {
-        const double t = (double)x[k + l] * scale - z[k + l] * scale;
-        lane[l] += t * t;
-    }
-    *sum += aggi_sum8(lane); /* ||(x - z) / unit||^2 */
+    if (unit == 1)
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] - z[k]));
+    else
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] * scale - z[k] * scale));
+    return aggi_sum8(lane);
 }
-AGGI_CLONE(aggi_gm_square,
-           (int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum),
-           (avx2, x, z, width, unit, sum))
 
 /* r += u (x - z) / unit */
-AGGI_INLINE void aggi_gm_direction_body(int avx2, const agg_real *AGGI_RESTRICT x,
+AGGI_INLINE void aggi_gm_direction_body(const agg_real *AGGI_RESTRICT x,
                                         const double *AGGI_RESTRICT z, size_t width, double unit,
                                         double u, double *AGGI_RESTRICT r) {
     const double scale = 1 / unit;
     size_t k;
-    (void)avx2;
     if (unit == 1)
         for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
     else
         for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
 }
-AGGI_CLONE(aggi_gm_direction,
-           (int avx2, const agg_real *x, const double *z, size_t width, double unit, double u,
-            double *r),
-           (avx2, x, z, width, unit, u, r))
 
-static void aggi_gm_point(const aggi_ctx *c, size_t at, size_t width, double *z) {
-    size_t k;
-    aggi_combine_columns(c->avx2, c->x, c->weight, c->n, c->total, at, width, z);
-    for (k = 0; k < width; k++)
-        if (!aggi_finite(z[k]) && c->checked)
-            z[k] = aggi_combine_giants(c->x, c->weight, c->n, c->total, at + k);
+#define AGGI_GM_KERNELS(suffix, attribute, vec)                                                    \
+    attribute static double aggi_gm_square##suffix(const agg_real *x, const double *z,             \
+                                                   size_t width, double unit) {                    \
+        return aggi_gm_square_body(x, z, width, unit);                                             \
+    }                                                                                              \
+    attribute static void aggi_gm_direction##suffix(                                               \
+        const agg_real *x, const double *z, size_t width, double unit, double u, double *r) {      \
+        aggi_gm_direction_body(x, z, width, unit, u, r);                                           \
+    }
+AGGI_TWINS(AGGI_GM_KERNELS, aggi_vec, aggi_wide)
+
+static void aggi_gm_point(const aggi_call *c, size_t at, size_t width, double *z) {
+    const aggi_blend blend = aggi_result(c);
+    (void)aggi_blend_columns(c, &blend, at, width, z);
 }
 
 /* part: n squared distances, then |r|^2 */
 static void aggi_gm_pass1(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+    aggi_call *c = (aggi_call *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
     double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
     size_t at, width, i, k;
@@ -2269,29 +2354,30 @@ static void aggi_gm_pass1(void *arg, size_t s) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
         aggi_gm_point(c, at, width, z);
         for (k = 0; k < width; k++) {
-            c->stage[at + k] = (agg_real)z[k];
+            c->out[at + k] = (agg_real)z[k];
             r[k] = 0;
         }
         for (i = 0; i < n; i++) {
-            aggi_gm_square(c->avx2, c->x[i] + at, z, width, c->length[i], &sum[i]);
-            aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
+            sum[i] += AGGI_TWIN(c->avx2, aggi_gm_square)(c->x[i] + at, z, width, c->length[i]);
+            AGGI_TWIN(c->avx2, aggi_gm_direction)
+            (c->x[i] + at, z, width, c->length[i], c->inverse[i], r);
         }
         for (k = 0; k < width; k++) sum[n] += r[k] * r[k];
     }
 }
 
-static void aggi_gm_residual_block(const aggi_ctx *c, size_t at, size_t width, double *z,
+static void aggi_gm_residual_block(const aggi_call *c, size_t at, size_t width, double *z,
                                    double *r) {
     size_t i, k;
     aggi_gm_point(c, at, width, z);
     for (k = 0; k < width; k++) r[k] = 0;
-    for (i = 0; i < c->n; i++)
-        aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
+    for (i = 0; i < c->n; i++) AGGI_TWIN(c->avx2, aggi_gm_direction)
+    (c->x[i] + at, z, width, c->length[i], c->inverse[i], r);
 }
 
-/* k_weight: 1 / distance, in units of length_i; 0 for rows close to z */
+/* inverse: 1 / distance, in units of length_i; 0 for rows close to z */
 static void aggi_gm_pass2(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+    aggi_call *c = (aggi_call *)arg;
     const size_t end = aggi_slice_begin(c, s + 1);
     double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
     size_t at, width, k;
@@ -2304,7 +2390,7 @@ static void aggi_gm_pass2(void *arg, size_t s) {
 }
 
 static void aggi_gm_pass3(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+    aggi_call *c = (aggi_call *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
     double *dot = c->part + s * n, z[AGGI_BLOCK], r[AGGI_BLOCK];
     size_t at, width, i, k;
@@ -2321,15 +2407,13 @@ static void aggi_gm_pass3(void *arg, size_t s) {
 }
 
 /* The bound with the true lengths of y; rest = kappa r. */
-static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *inverse, double close,
-                                  double r, double kappa, double m) {
+static double aggi_gm_sharp_bound(aggi_call *c, const double *d, const double *inverse,
+                                  double close, double r, double kappa, double m) {
     double least = 0, longest = 1;
-    size_t i, s;
-    aggi_run(c, aggi_gm_pass3);
+    size_t i;
+    (void)aggi_sum_slices(c, aggi_gm_pass3, c, c->n);
     for (i = 0; i < c->n; i++) {
-        double dot = 0;
-        for (s = 0; s < c->slices; s++) dot += c->part[s * c->n + i];
-        dot *= inverse[i] * kappa / m; /* u_i.rest/m */
+        const double dot = c->part[i] * (inverse[i] * kappa / m); /* u_i.rest/m */
         least += d[i] > close ? d[i] * (1 - dot) : -d[i];
         if (d[i] > close)
             longest = aggi_max(longest, aggi_root0(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
@@ -2338,7 +2422,7 @@ static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *in
 }
 
 /* the unit of row i, in that of the ball */
-static double aggi_gm_unit(const aggi_ctx *c, size_t i, double unit) {
+static double aggi_gm_unit(const aggi_call *c, size_t i, double unit) {
     return aggi_min(aggi_ratio(aggi_root0(c->length[i]), unit), 1e290);
 }
 
@@ -2358,24 +2442,19 @@ static double aggi_gm_bound(const double *d, const double *pull, size_t n, doubl
 
 /* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances,
    about, in that unit. */
-static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *d, double *pull) {
+static int aggi_gm_prove(aggi_call *c, double unit, const double *guess, double *d, double *pull) {
     const size_t n = c->n;
     const double goal = aggi_gap_sought(c->desc);
     double least, sum = 0, guessed = 0, close, r = 0, longest = 0, m = 0;
-    size_t i, s;
+    size_t i;
     for (i = 0; i < n; i++) guessed += guess[i];
     close = aggi_gm_close(goal, guess, n, guessed);
     for (i = 0; i < n; i++) pull[i] = guess[i] > close ? aggi_gm_unit(c, i, unit) / guess[i] : 0;
-    c->k_weight = pull;
-    aggi_run(c, aggi_gm_pass1);
-    for (i = 0;; i++) {
-        double square = 0;
-        for (s = 0; s < c->slices; s++) square += c->part[s * (n + 1) + i];
-        if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
-        if (i == n) {
-            r = aggi_root0(square);
-            break;
-        }
+    c->inverse = pull;
+    if (aggi_sum_slices(c, aggi_gm_pass1, c, n + 1)) return AGGI_NOT_FINITE;
+    r = aggi_root0(c->part[n]);
+    for (i = 0; i < n; i++) {
+        const double square = c->part[i];
         longest = aggi_max(longest, aggi_root0(square) * pull[i]);
         d[i] = aggi_root0(square) * aggi_gm_unit(c, i, unit);
         sum += d[i];
@@ -2389,9 +2468,8 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
             pull[i] = d[i] > close ? aggi_gm_unit(c, i, unit) / d[i] : 0;
             m += pull[i] > 0;
         }
-        aggi_run(c, aggi_gm_pass2);
-        for (s = 0, r = 0; s < c->slices; s++) r += c->part[s];
-        r = aggi_root0(r);
+        (void)aggi_sum_slices(c, aggi_gm_pass2, c, 1);
+        r = aggi_root0(c->part[0]);
         least = aggi_gm_bound(d, pull, n, r, 1);
         if (!(sum <= least * (1 + goal)))
             least =
@@ -2405,7 +2483,7 @@ static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *
 /* Rounding in m was too coarse, as with rows almost on a line: the angles once more, now from (x_i
    - z).(x_j - z) itself. */
 static void aggi_gm_angles_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+    aggi_call *c = (aggi_call *)arg;
     const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
     double *sum = c->part + s * pairs, z[AGGI_BLOCK];
     size_t at, width, i, j, k, p;
@@ -2426,38 +2504,30 @@ static void aggi_gm_angles_job(void *arg, size_t s) {
     }
 }
 
-static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *cosine) {
+static void aggi_gm_angles(aggi_call *c, double unit, const double *d, double *cosine) {
     const size_t n = c->n, pairs = n * (n - 1) / 2;
-    size_t i, j, p, s;
-    aggi_run(c, aggi_gm_angles_job);
+    size_t i, j, p;
+    (void)aggi_sum_slices(c, aggi_gm_angles_job, c, pairs);
     for (i = 0, p = 0; i < n; i++) {
         const double ui = d[i] / aggi_ratio(aggi_root0(c->length[i]),
                                             unit); /* distance of row i in its own unit */
         cosine[i * n + i] = d[i] > 0;
         for (j = i + 1; j < n; j++, p++) {
             const double uj = d[j] / aggi_ratio(aggi_root0(c->length[j]), unit);
-            double dot = 0;
-            for (s = 0; s < c->slices; s++) dot += c->part[s * pairs + p];
+            const double dot = c->part[p];
             cosine[i * n + j] = cosine[j * n + i] =
                 ui > 0 && uj > 0 ? aggi_max(-1, aggi_min(dot / ui / uj, 1)) : 0;
         }
     }
 }
 
-static double aggi_gm_sum(const double *d, size_t n) {
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += d[i];
-    return sum;
-}
-
 /* A few Newton steps with exact angles and distances. A step counts if it proves more and is not
    uphill: where angles are rounding alone, it can go anywhere. */
-static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
+static int aggi_gm_polish(aggi_call *c, double unit, double goal) {
     const size_t n = c->n;
     double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n,
            best = c->report.gap, by = 1;
-    const double most = aggi_gm_sum(d, n) * (1 + 1e-15 * (double)n);
+    const double most = aggi_sum(d, n) * (1 + 1e-15 * (double)n);
     size_t t;
     int status = AGG_OK;
     memcpy(best_w, c->weight, n * sizeof *best_w);
@@ -2468,7 +2538,7 @@ static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
         }
         aggi_gm_move(n, best_w, step, by, c->weight);
         status = aggi_gm_prove(c, unit, d, d, tmp);
-        if (c->report.gap < best && aggi_gm_sum(d, n) <= most) {
+        if (c->report.gap < best && aggi_sum(d, n) <= most) {
             best = c->report.gap;
             memcpy(best_w, c->weight, n * sizeof *best_w);
             by = 1;
@@ -2480,18 +2550,18 @@ static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
 }
 
 /* distances, solve, prove */
-static int aggi_gm_attempt(aggi_ctx *c, double *unit) {
+static int aggi_gm_attempt(aggi_call *c, double *unit) {
     const size_t n = c->n;
     double radius, *w = c->vec, *guess = c->vec + n, *pull = c->back;
     size_t i, center;
-    int status = aggi_pairs(c);
+    int status = aggi_find_pairs(c, c->exact);
     if (status) return status;
     center = aggi_best_ball(c, n / 2 + 1, &radius);
-    *unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
+    *unit = radius > 0 ? aggi_pair_root(&c->pairs, radius) : 1;
     for (i = 0; i < n; i++) {
-        const double root = aggi_pair_root(c, c->pair[center * n + i]);
-        c->length[i] = c->wide ? aggi_near_power(aggi_max(root, *unit))
-                               : 1; /* a unit for row i, so that its squares fit */
+        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * n + i]);
+        c->length[i] = c->pairs.wide ? aggi_even_power(aggi_max(root, *unit))
+                                     : 1; /* a unit for row i, so that its squares fit */
         w[i] = i == center;
         guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
         pull[i] = 1;
@@ -2514,7 +2584,7 @@ static int aggi_gm_attempt(aggi_ctx *c, double *unit) {
 /* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report
    then has Weiszfeld's, which are 1/distance and name the same point. d as aggi_gm_prove() left it.
    */
-static void aggi_gm_shares(aggi_ctx *c) {
+static void aggi_gm_shares(aggi_call *c) {
     const double *d = c->vec + c->n;
     double nearest = aggi_infinity(), sum = 0, least = 0;
     size_t i;
@@ -2529,7 +2599,7 @@ static void aggi_gm_shares(aggi_ctx *c) {
     for (i = 0; i < c->n; i++) c->weight[i] /= sum;
 }
 
-static int aggi_gm(aggi_ctx *c) {
+static int aggi_gm(aggi_call *c) {
     const double goal =
         aggi_gap_sought(c->desc); /* with rows far away, what goes beyond it loses the near ones */
     double unit;
@@ -2548,17 +2618,17 @@ static int aggi_gm(aggi_ctx *c) {
     return status != AGG_OK ? status : c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
 }
 
-static int aggi_mean(aggi_ctx *c) {
+static int aggi_mean(aggi_call *c) {
     size_t i;
     for (i = 0; i < c->n; i++) c->weight[i] = 1;
     c->total = (double)c->n;
     return AGG_OK;
 }
 
-static int aggi_bulyan(aggi_ctx *c) {
+static int aggi_bulyan(aggi_call *c) {
     const size_t theta = c->n - 2 * c->f;
     size_t i, t, *gone = c->pick;
-    int status = aggi_pairs(c);
+    int status = aggi_find_pairs(c, 0);
     if (status) return status;
     for (i = 0; i < c->n; i++) gone[i] = 0;
     for (t = 0; t < theta; t++) {
@@ -2578,33 +2648,29 @@ static int aggi_bulyan(aggi_ctx *c) {
     }
     for (i = 0, t = 0; i < c->n; i++)
         if (gone[i]) c->chosen[t++] = c->x[i];
-    status = aggi_window(c, c->chosen, theta, theta - 2 * c->f, 1, c->stage, c->length);
-    for (i = 0, t = 0; c->report.weight && i < c->n; i++)
-        c->weight[i] = gone[i] ? c->length[t++] : 0;
+    status = aggi_window(c, c->chosen, theta, theta - 2 * c->f, 1);
+    for (i = c->n; c->report.weight && i-- > 0;) c->weight[i] = gone[i] ? c->weight[--t] : 0;
     return status;
 }
 
-static int aggi_cclip(aggi_ctx *c) {
+static int aggi_cclip(aggi_call *c) {
     const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
     double tau = aggi_root0(c->desc->tau), kept = 0;
+    aggi_blend blend;
     size_t i, t;
     int status = AGG_OK;
     for (i = 0; i <= n; i++) c->weight[i] = 0;
     if (c->desc->start) {
         for (i = 0; i < c->dim; i++)
             if (!aggi_finite((double)c->desc->start[i])) return AGG_ERR_ARG;
-        memcpy(c->stage, c->desc->start, c->dim * sizeof *c->stage);
+        memcpy(c->out, c->desc->start, c->dim * sizeof *c->out);
     } else
-        status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0, c->stage, c->weight);
+        status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0);
     for (t = 0; t < iterations && status == AGG_OK; t++) {
-        status = aggi_lengths(c, c->x, n, c->stage);
+        status = aggi_find_roots(c, c->x, n, c->out, c->length);
         if (status) return status;
-        for (i = 0; i < n; i++) {
-            c->item[i].key = c->length[i];
-            c->item[i].index = i;
-        }
         if (!t && !(c->desc->tau > 0)) {
-            aggi_sort(c->item, c->item_tmp, n);
+            aggi_rank(c->item, c->length, n, n);
             tau = aggi_median_root(c->item, n);
         }
         for (i = 0, kept = 1; i < n; i++) {
@@ -2613,29 +2679,27 @@ static int aggi_cclip(aggi_ctx *c) {
             c->length[i] = share;
             kept -= share;
         }
-        c->chosen[0] = c->stage;
+        c->chosen[0] = c->out;
         c->back[0] = kept = aggi_max(kept, 0);
         for (i = 0; i < n; i++) {
             c->chosen[i + 1] = c->x[i];
             c->back[i + 1] = c->length[i];
         }
-        status = aggi_combine(c, c->chosen, c->back, n + 1, 1, c->stage);
+        blend.row = c->chosen;
+        blend.weight = c->back;
+        blend.n = n + 1;
+        blend.total = 1;
+        status = aggi_combine(c, &blend);
         for (i = 0; i < n; i++) c->weight[i] = c->weight[i] * kept + c->length[i];
     }
     return status;
 }
 
 /* the n-f rows nearest to center; NULL: of least norm */
-static int aggi_nearest(aggi_ctx *c, const agg_real *center) {
-    size_t i;
-    const int status = aggi_lengths(c, c->x, c->n, center);
+static int aggi_nearest(aggi_call *c, const agg_real *center) {
+    const int status = aggi_find_roots(c, c->x, c->n, center, c->length);
     if (status) return status;
-    for (i = 0; i < c->n; i++) {
-        c->item[i].key = c->length[i];
-        c->item[i].index = i;
-    }
-    if (center) c->item[c->pivot].key = -1; /* itself first, whatever coincides with it */
-    aggi_sort(c->item, c->item_tmp, c->n);
+    aggi_rank(c->item, c->length, c->n, center ? c->pivot : c->n); /* itself first */
     aggi_choose(c, c->item, c->n - c->f);
     return AGG_OK;
 }
@@ -2674,7 +2738,7 @@ static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, do
 
 /* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from
    pair distances / unit. */
-static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double unit,
+static void aggi_centred_gram(const aggi_call *c, const double *weight, double unit,
                               const size_t *rows, size_t m, double *g) {
     double *q = c->vec, total = 0, half = 0;
     size_t i, j;
@@ -2683,22 +2747,24 @@ static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double un
         for (j = 0, q[i] = 0; j < m; j++)
             if (weight[j] > 0)
                 q[i] += weight[j] / total *
-                        aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit);
+                        aggi_pair_square(&c->pairs, c->pairs.entry[rows[i] * c->n + rows[j]], unit);
         half += 0.5 * weight[i] / total * (weight[i] > 0 ? q[i] : 0);
     }
     for (i = 0; i < m; i++)
         for (j = 0; j < m; j++)
             g[i * m + j] =
-                0.5 * (q[i] + q[j] - aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit)) -
+                0.5 *
+                    (q[i] + q[j] -
+                     aggi_pair_square(&c->pairs, c->pairs.entry[rows[i] * c->n + rows[j]], unit)) -
                 half;
 }
 
-static int aggi_caf(aggi_ctx *c) {
+static int aggi_caf(aggi_call *c) {
     const size_t n = c->n;
     double *w = c->vec + n, *v = c->vec + 2 * n, *tau = c->vec + 3 * n, *scaled = c->mat2,
            best = aggi_infinity(), left;
     size_t i, j, *all = c->pick;
-    const int status = aggi_pairs(c);
+    const int status = aggi_find_pairs(c, 0);
     if (status) return status;
     for (i = 0; i < n; i++) {
         w[i] = 1;
@@ -2708,7 +2774,7 @@ static int aggi_caf(aggi_ctx *c) {
         double unit = 0, spread, most = 0;
         for (i = 0; i < n; i++)
             for (j = 0; j < i; j++)
-                if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pair[i * n + j]);
+                if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pairs.entry[i * n + j]);
         for (i = 0, left = 0; i < n; i++) left += w[i];
         spread = 0;
         if (unit > 0) {
@@ -2719,7 +2785,7 @@ static int aggi_caf(aggi_ctx *c) {
                                                                    c->mat[i * n + j] / left
                                                              : 0;
             spread = aggi_root0(aggi_root0(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) *
-                     aggi_pair_root(c, unit);
+                     aggi_pair_root(&c->pairs, unit);
         }
         if (spread < best) {
             best = spread;
@@ -2743,7 +2809,7 @@ static int aggi_caf(aggi_ctx *c) {
 }
 
 /* top eigenvalue of its scatter */
-static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, double unit) {
+static double aggi_subset_spread(aggi_call *c, const size_t *rows, size_t m, double unit) {
     double *one = c->vec + c->n;
     size_t i;
     for (i = 0; i < m; i++) one[i] = 1;
@@ -2754,11 +2820,11 @@ static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, doub
 /* Subsets in lexicographic order, depth first. A scatter matrix only grows with more rows, and that
    of two rows has the top eigenvalue ||a - b||^2/2: a pair too far apart ends a branch. The
    smallest ball gives the first bound. */
-static int aggi_smea(aggi_ctx *c) {
+static int aggi_smea(aggi_call *c) {
     const size_t n = c->n, keep = n - c->f;
     size_t *pick = c->pick, *best = c->pick + n, depth = 0, i, next = 0;
     double unit, bound;
-    int status = aggi_pairs(c);
+    int status = aggi_find_pairs(c, 0);
     if (status) return status;
     aggi_best_ball(c, keep, &unit);
     for (i = 0; i < keep; i++) best[i] = c->item[i].index;
@@ -2776,7 +2842,8 @@ static int aggi_smea(aggi_ctx *c) {
             break;
         }
         for (i = 0; i < depth && !far_off; i++)
-            far_off = aggi_pair_square(c, c->pair[pick[i] * n + next], unit) > 2 * bound;
+            far_off =
+                aggi_pair_square(&c->pairs, c->pairs.entry[pick[i] * n + next], unit) > 2 * bound;
         if (far_off) {
             next++;
             continue;
@@ -2801,7 +2868,7 @@ static int aggi_smea(aggi_ctx *c) {
 /* ---- 6 pre-aggregations: each is a matrix of weights that makes new rows of the rows in play */
 
 static void aggi_mix_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
+    aggi_call *c = (aggi_call *)arg;
     const aggi_mix *m = &c->mix[c->mixes];
     const size_t end = aggi_slice_begin(c, s + 1);
     double acc[AGGI_BLOCK];
@@ -2809,21 +2876,23 @@ static void aggi_mix_job(void *arg, size_t s) {
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
         for (j = 0; j < m->n_out; j++) {
-            const double *w = m->weight + j * m->n_in;
-            aggi_combine_columns(c->avx2, c->x, w, m->n_in, m->total[j], at, width, acc);
-            for (k = 0; k < width; k++) {
-                if (!aggi_finite(acc[k]))
-                    acc[k] = aggi_combine_giants(c->x, w, m->n_in, m->total[j], at + k);
-                m->rows[j * c->dim + at + k] = (agg_real)acc[k];
-            }
+            aggi_blend blend;
+            agg_real *to;
+            blend.row = c->x;
+            blend.weight = m->weight + j * m->n_in;
+            blend.n = m->n_in;
+            blend.total = m->total[j];
+            (void)aggi_blend_columns(c, &blend, at, width, acc);
+            to = m->rows + j * c->dim + at;
+            for (k = 0; k < width; k++) to[k] = (agg_real)acc[k];
         }
     }
 }
 
-static void aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
+static void aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
     const size_t keep = c->n - c->f;
     size_t i, j;
-    (void)aggi_pairs(c);
+    (void)aggi_find_pairs(c, 0);
     for (i = 0; i < c->n; i++) {
         aggi_by_distance(c, i);
         for (j = 0; j < keep; j++) m->weight[i * c->n + c->item[j].index] = 1;
@@ -2832,7 +2901,7 @@ static void aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
 }
 
 /* Fisher-Yates, then groups of neighbours */
-static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) {
+static void aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
     const agg_rng rng = c->desc->rng;
     const size_t size = aggi_bucket(c->desc);
     size_t i, pivot = c->pivot;
@@ -2850,17 +2919,13 @@ static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) {
     }
 }
 
-static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
+static void aggi_mix_clip(aggi_call *c, aggi_mix *m, int adaptive) {
     double most = aggi_root0(c->desc->clip);
     size_t i;
-    (void)aggi_lengths(c, c->x, c->n, NULL);
+    (void)aggi_find_roots(c, c->x, c->n, NULL, c->length);
     if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
         const size_t clipped = (size_t)((double)(2 * c->f) * (double)(c->n - c->f) / (double)c->n);
-        for (i = 0; i < c->n; i++) {
-            c->item[i].key = c->length[i];
-            c->item[i].index = i;
-        }
-        aggi_sort(c->item, c->item_tmp, c->n);
+        aggi_rank(c->item, c->length, c->n, c->n);
         most = c->item[c->n - clipped - 1].key;
     }
     for (i = 0; i < c->n; i++) {
@@ -2870,7 +2935,7 @@ static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
 }
 
 /* the rows are known to be finite, so nothing can go wrong */
-static void aggi_pre_aggregate(aggi_ctx *c, size_t which) {
+static void aggi_pre_aggregate(aggi_call *c, size_t which) {
     const agg_pre pre = c->desc->pre[which];
     aggi_mix *m = &c->mix[c->mixes];
     size_t i;
@@ -2885,7 +2950,7 @@ static void aggi_pre_aggregate(aggi_ctx *c, size_t which) {
         aggi_mix_bucketing(c, m);
     else
         aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
-    aggi_run(c, aggi_mix_job);
+    aggi_run(c, aggi_mix_job, c);
     c->n = m->n_out;
     for (i = 0; i < c->n; i++) c->x[i] = m->rows + i * c->dim;
     c->mixes++;
@@ -2925,7 +2990,7 @@ static agg_status aggi_validate(const agg_desc *d) {
 
 /* bytes of scratch, 0 if they do not fit a size_t */
 static size_t aggi_measure(const agg_desc *d) {
-    aggi_ctx c;
+    aggi_call c;
     aggi_arena a = aggi_arena_make(NULL, 0);
     memset(&c, 0, sizeof c);
     c.desc = d;
@@ -2934,7 +2999,7 @@ static size_t aggi_measure(const agg_desc *d) {
     return aggi_arena_size(&a);
 }
 
-static void aggi_drop_bad_rows(aggi_ctx *c) {
+static void aggi_drop_bad_rows(aggi_call *c) {
     size_t i, m = 0;
     for (i = 0; i < c->sent_n; i++) {
         if (!aggi_all_finite(c->sent[i], c->dim)) continue;
@@ -2943,10 +3008,10 @@ static void aggi_drop_bad_rows(aggi_ctx *c) {
     }
     c->report.dropped += c->sent_n - m;
     c->sent_n = m;
-    c->checked = 1;
+    c->scanned = 1;
 }
 
-static int aggi_apply_rule(aggi_ctx *c) {
+static int aggi_apply_rule(aggi_call *c) {
     switch (c->desc->rule) {
     case AGG_MDA: return aggi_mda(c);
     case AGG_CWTM: return aggi_cwtm(c);
@@ -2967,8 +3032,9 @@ static int aggi_apply_rule(aggi_ctx *c) {
     return AGG_ERR_ARG;
 }
 
-/* pre-aggregations and rule on the rows as sent; the result is in c->stage */
-static int aggi_attempt(aggi_ctx *c) {
+/* pre-aggregations and rule on the rows as sent; the result is in c->out */
+static int aggi_attempt(aggi_call *c) {
+    aggi_blend blend;
     size_t i;
     int status, combined;
     c->n = c->sent_n;
@@ -2983,12 +3049,13 @@ static int aggi_attempt(aggi_ctx *c) {
     status = aggi_apply_rule(c);
     if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM)
         return status;
-    combined = aggi_combine(c, c->x, c->weight, c->n, c->total, c->stage);
+    blend = aggi_result(c);
+    combined = aggi_combine(c, &blend);
     return combined ? combined : status;
 }
 
 /* from the rows the rule saw back through the pre-aggregations to those sent */
-static void aggi_report_weights(aggi_ctx *c) {
+static void aggi_report_weights(aggi_call *c) {
     size_t i, j, m;
     for (i = 0; i < c->n; i++) c->length[i] = c->total > 0 ? c->weight[i] / c->total : c->weight[i];
     for (m = c->mixes; m-- > 0;) {
@@ -3005,16 +3072,12 @@ static void aggi_report_weights(aggi_ctx *c) {
     }
 }
 
-static void aggi_report_suspicion(aggi_ctx *c, const agg_real *out) {
+static void aggi_report_suspicion(aggi_call *c, const agg_real *out) {
     double usual;
     size_t i;
-    c->checked = 1;
-    (void)aggi_lengths(c, c->sent, c->sent_n, out);
-    for (i = 0; i < c->sent_n; i++) {
-        c->item[i].key = c->length[i];
-        c->item[i].index = i;
-    }
-    aggi_sort(c->item, c->item_tmp, c->sent_n);
+    c->scanned = 1;
+    (void)aggi_find_roots(c, c->sent, c->sent_n, out, c->length);
+    aggi_rank(c->item, c->length, c->sent_n, c->sent_n);
     usual = aggi_median_root(c->item, c->sent_n);
     for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = aggi_infinity();
     for (i = 0; i < c->sent_n; i++)
@@ -3040,7 +3103,7 @@ AGG_API size_t agg_scratch_size(const agg_desc *d) {
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report) {
     const agg_status valid = aggi_validate(d);
-    aggi_ctx c;
+    aggi_call c;
     aggi_arena a = aggi_arena_make(scratch, scratch_size);
     size_t i, need;
     int status;
@@ -3067,8 +3130,8 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
     c.report.dropped = d->n - c.sent_n;
     if (d->pre[0] != AGG_PRE_NONE || d->pre[1] != AGG_PRE_NONE) aggi_drop_bad_rows(&c);
     status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
-    if (status == AGGI_SUSPECT) {
-        AGG_ASSERT(!c.checked);
+    if (status == AGGI_NOT_FINITE) {
+        AGG_ASSERT(!c.scanned);
         aggi_drop_bad_rows(&c);
         status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
     }
@@ -3076,7 +3139,7 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
         if (report) report->dropped = c.report.dropped;
         return (agg_status)status;
     }
-    memcpy(out, c.stage, d->dim * sizeof *out);
+    memcpy(out, c.out, d->dim * sizeof *out);
     if (c.report.weight) aggi_report_weights(&c);
     if (c.report.suspicion) aggi_report_suspicion(&c, out);
     if (report) *report = c.report;
@@ -3176,7 +3239,7 @@ static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, 
         for (i = 0; i < n; i++)
             if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
     }
-    unit = big > 0 ? aggi_near_power(aggi_root0(big)) : 1;
+    unit = big > 0 ? aggi_even_power(aggi_root0(big)) : 1;
     for (k = 0; k < dim; k++) {
         const double base = (double)first[k] / unit;
         double off = (double)out[k] / unit - base;
@@ -3218,6 +3281,38 @@ AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t 
 }
 
 /* ---- 9 attacks ------------------------------------------------------------------------------- */
+
+/* Acklam's rational approximation, 1e-9: enough for attacks */
+static double aggi_normal_quantile(double p) {
+    static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
+                               -2.759285104469687e+02, 1.383577518672690e+02,
+                               -3.066479806614716e+01, 2.506628277459239e+00};
+    static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02,
+                               -1.556989798598866e+02, 6.680131188771972e+01,
+                               -1.328068155288572e+01, 1.0};
+    static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01,
+                               -2.400758277161838e+00, -2.549732539343734e+00,
+                               4.374664141464968e+00,  2.938163982698783e+00};
+    static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                               3.754408661907416e+00, 1.0};
+    double num = 0, den = 0, x;
+    int i;
+    if (p > 0.5) return -aggi_normal_quantile(1 - p);
+    p = aggi_max(p, 1e-300);
+    if (p < 0.02425) {
+        x = aggi_root0(-2 * aggi_log(p));
+        for (i = 0; i < 6; i++) num = num * x + c[i];
+        for (i = 0; i < 5; i++) den = den * x + d[i];
+        return num / den;
+    }
+    x = p - 0.5;
+    for (i = 0; i < 6; i++) num = num * x * x + a[i];
+    for (i = 0; i < 6; i++) den = den * x * x + b[i];
+    return x * num / den;
+}
+
+/* (0,1), never an end */
+static double aggi_uniform(agg_rng rng) { return (aggi_draw53(&rng) + 0.5) * AGGI_ULP53; }
 
 static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, double *mean,
                         double *deviation) {

@@ -403,7 +403,7 @@ static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg
     const size_t size = agg_scratch_size(d);
     void *scratch = need(malloc(size));
     aggi_arena arena = aggi_arena_make(scratch, size);
-    aggi_ctx c;
+    aggi_call c;
     int status;
     memset(&c, 0, sizeof c);
     c.desc = d;
@@ -416,7 +416,7 @@ static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg
     }
     aggi_drop_bad_rows(&c);
     status = aggi_attempt(&c);
-    memcpy(out, c.stage, d->dim * sizeof *out);
+    memcpy(out, c.out, d->dim * sizeof *out);
     free(scratch);
     return status;
 }
