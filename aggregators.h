@@ -781,6 +781,52 @@ static void aggi_columns_layout(aggi_columns *g, aggi_arena *a, size_t n, size_t
     g->read = (uint32_t *)aggi_take(a, n, sizeof *g->read);
 }
 
+/* MDA's search for a vertex cover: f rows that touch all edges of a graph. Sets of rows are bits,
+   `words` words each. */
+typedef struct aggi_cover {
+    size_t n, words, f;
+    size_t nodes, budget;
+    uint64_t *edge;      /* n sets: the rows joined with row i */
+    size_t *full_degree; /* n: how many those are */
+    /* where the search is */
+    uint64_t *open;  /* set: rows not decided yet */
+    uint64_t *cover; /* set: rows in the cover */
+    size_t left;     /* how many more may go into it */
+    size_t edges;    /* between open rows */
+    size_t *degree;  /* n: open neighbours of an open row, else 0 */
+    uint64_t *stack; /* (f + 2) x (2 words + 1): the branches taken, see aggi_push() */
+    /* scratch of the bounds */
+    size_t *tally;    /* n + 1: open rows of each degree */
+    uint64_t *rest;   /* set: rows in no clique yet */
+    uint64_t *common; /* set: rows joined with all of a clique */
+    /* what MDA makes of it */
+    aggi_item *radius; /* n^2: diameters to try */
+    uint64_t *outside; /* set: rows that the best set found leaves out */
+    uint64_t *taken;   /* set: rows known to be in the first such set */
+    size_t *chosen;    /* n: the rows of a set as numbers */
+} aggi_cover;
+
+static uint64_t *aggi_take_set(aggi_arena *a, size_t words) {
+    return (uint64_t *)aggi_take(a, words, sizeof(uint64_t));
+}
+
+static void aggi_cover_layout(aggi_cover *g, aggi_arena *a, size_t n, size_t f) {
+    const size_t words = AGGI_WORDS(n);
+    g->edge = aggi_take_set(a, n * words);
+    g->full_degree = aggi_take_size(a, n);
+    g->open = aggi_take_set(a, words);
+    g->cover = aggi_take_set(a, words);
+    g->degree = aggi_take_size(a, n);
+    g->stack = aggi_take_set(a, (f + 2) * (2 * words + 1));
+    g->tally = aggi_take_size(a, n + 1);
+    g->rest = aggi_take_set(a, words);
+    g->common = aggi_take_set(a, words);
+    g->radius = (aggi_item *)aggi_take(a, n * n, sizeof *g->radius);
+    g->outside = aggi_take_set(a, words);
+    g->taken = aggi_take_set(a, words);
+    g->chosen = aggi_take_size(a, n);
+}
+
 typedef struct aggi_call {
     const agg_desc *desc;
     agg_report report;
@@ -807,8 +853,7 @@ typedef struct aggi_call {
     const double *inverse;
     aggi_mix mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
     size_t mixes;
-    uint64_t *graph, *stack, *bits; /* MDA */
-    size_t *degree, *full_degree;
+    aggi_cover cover;
     double *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
     size_t *pick;                           /* Bulyan, SMEA */
 } aggi_call;
@@ -849,10 +894,9 @@ static size_t aggi_slices(size_t n, size_t dim) {
 /* the one place that knows how much memory a desc needs */
 static void aggi_layout(aggi_call *c, aggi_arena *a) {
     const agg_desc *d = c->desc;
-    const size_t n = d->n, dim = d->dim, w = AGGI_WORDS(n), s = c->slices;
+    const size_t n = d->n, dim = d->dim, s = c->slices;
     const int pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
     const size_t pairs = square && n <= (size_t)-1 / 64 / n ? n * (n - 1) / 2 : 0;
-    const size_t items = d->rule == AGG_MDA && pairs > n ? pairs : n;
     const size_t part = pair_rule && pairs > 2 * n ? pairs : 2 * n + 2;
     size_t i;
     if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) ||
@@ -868,7 +912,7 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
     c->chosen = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
     c->back = (double *)aggi_take(a, n + 1, sizeof *c->back);
     c->out = (agg_real *)aggi_take(a, dim, sizeof *c->out);
-    c->item = (aggi_item *)aggi_take(a, items, 2 * sizeof *c->item);
+    c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
     c->part = (double *)aggi_take(a, s * part, sizeof *c->part);
     if (pair_rule) c->pairs.entry = aggi_take_f64(a, n * n);
     if (aggi_sorts_columns(d)) {
@@ -882,13 +926,7 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
         c->mix_room[i].weight = (double *)aggi_take(a, n * n, sizeof(double));
         c->mix_room[i].total = (double *)aggi_take(a, n, sizeof(double));
     }
-    if (d->rule == AGG_MDA) {
-        c->graph = (uint64_t *)aggi_take(a, n * w, sizeof *c->graph);
-        c->stack = (uint64_t *)aggi_take(a, d->f + 2, (2 * w + 1) * sizeof *c->stack);
-        c->bits = (uint64_t *)aggi_take(a, 6 * w, sizeof *c->bits);
-        c->degree = (size_t *)aggi_take(a, 2 * n + 1, sizeof *c->degree);
-        c->full_degree = (size_t *)aggi_take(a, n, sizeof *c->full_degree);
-    }
+    if (d->rule == AGG_MDA) aggi_cover_layout(&c->cover, a, n, d->f);
     if (d->rule == AGG_GM || d->rule == AGG_CAF || d->rule == AGG_SMEA) {
         c->mat = (double *)aggi_take(a, n * n, sizeof *c->mat);
         c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
@@ -1661,10 +1699,19 @@ static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n,
 /* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->out itself and
    sets total to 0. */
 
-static void aggi_choose(aggi_call *c, const aggi_item *chosen, size_t count) {
+/* the result is the mean of these rows */
+static void aggi_choose(aggi_call *c, const size_t *row, size_t count) {
     size_t i;
     for (i = 0; i < c->n; i++) c->weight[i] = 0;
-    for (i = 0; i < count; i++) c->weight[chosen[i].index] = 1;
+    for (i = 0; i < count; i++) c->weight[row[i]] = 1;
+    c->total = (double)count;
+}
+
+/* the result is the mean of the first `count` rows of c->item */
+static void aggi_choose_ranked(aggi_call *c, size_t count) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 0;
+    for (i = 0; i < count; i++) c->weight[c->item[i].index] = 1;
     c->total = (double)count;
 }
 
@@ -1692,254 +1739,261 @@ static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
     return best;
 }
 
-/* MDA. A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than
-   r; so it is what a vertex cover of that graph leaves over. aggi_cover() decides whether f rows
-   can cover it. */
+/* A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than r; so
+   it is what a vertex cover of that graph leaves out. The least diameter is found by bisection over
+   the distances that occur, each step asking aggi_find_cover() whether f rows can cover the graph. */
 
-typedef struct aggi_cover_state {
-    uint64_t *open, *cover;
-    size_t k;
-} aggi_cover_state; /* open: undecided rows */
-
-static size_t aggi_degree(const aggi_call *c, const uint64_t *open, size_t v) {
-    const size_t words = AGGI_WORDS(c->n);
-    const uint64_t *row = c->graph + v * words;
+/* open neighbours of row v */
+static size_t aggi_degree(const aggi_cover *g, size_t v) {
+    const uint64_t *row = g->edge + v * g->words;
     size_t w, sum = 0;
-    for (w = 0; w < words; w++) sum += aggi_popcount(row[w] & open[w]);
+    for (w = 0; w < g->words; w++) sum += aggi_popcount(row[w] & g->open[w]);
     return sum;
 }
 
-/* c->degree of every open row; returns the edges */
-static size_t aggi_degrees(aggi_call *c, const uint64_t *open) {
+/* counts the degrees and edges of the open rows anew */
+static void aggi_count_edges(aggi_cover *g) {
     size_t v, sum = 0;
-    for (v = 0; v < c->n; v++) {
-        c->degree[v] = open[v / 64] >> v % 64 & 1 ? aggi_degree(c, open, v) : 0;
-        sum += c->degree[v];
+    for (v = 0; v < g->n; v++) {
+        g->degree[v] = aggi_has(g->open, v) ? aggi_degree(g, v) : 0;
+        sum += g->degree[v];
     }
-    return sum / 2;
+    g->edges = sum / 2;
 }
 
-/* decide v: no edge of it is left open */
-static void aggi_close(aggi_call *c, aggi_cover_state *s, size_t v, size_t *edges) {
-    const size_t words = AGGI_WORDS(c->n);
-    const uint64_t *row = c->graph + v * words;
+/* row v goes into the cover: its edges are no longer open */
+static void aggi_cover_row(aggi_cover *g, size_t v) {
+    const uint64_t *row = g->edge + v * g->words;
     size_t w;
-    s->open[v / 64] &= ~((uint64_t)1 << v % 64);
-    for (w = 0; w < words; w++) {
-        uint64_t u = row[w] & s->open[w];
-        for (; u; u &= u - 1) c->degree[w * 64 + aggi_lowest(u)]--;
+    aggi_remove(g->open, v);
+    aggi_insert(g->cover, v);
+    g->left--;
+    for (w = 0; w < g->words; w++) {
+        uint64_t u = row[w] & g->open[w];
+        for (; u; u &= u - 1) g->degree[w * 64 + aggi_lowest(u)]--;
     }
-    *edges -= c->degree[v];
-    c->degree[v] = 0;
+    g->edges -= g->degree[v];
+    g->degree[v] = 0;
 }
 
-static void aggi_take_vertex(aggi_call *c, aggi_cover_state *s, size_t v, size_t *edges) {
-    aggi_close(c, s, v, edges);
-    s->cover[v / 64] |= (uint64_t)1 << v % 64;
-    s->k--;
-}
-
-static size_t aggi_first_neighbour(const aggi_call *c, const aggi_cover_state *s, size_t v) {
-    const size_t words = AGGI_WORDS(c->n);
+static size_t aggi_first_neighbour(const aggi_cover *g, size_t v) {
+    const uint64_t *row = g->edge + v * g->words;
     size_t w = 0;
-    while (!(c->graph[v * words + w] & s->open[w])) w++;
-    return w * 64 + aggi_lowest(c->graph[v * words + w] & s->open[w]);
+    while (!(row[w] & g->open[w])) w++;
+    return w * 64 + aggi_lowest(row[w] & g->open[w]);
 }
 
-/* v itself stays outside */
-static int aggi_take_neighbours(aggi_call *c, aggi_cover_state *s, size_t v, size_t *edges) {
-    while (c->degree[v]) {
-        if (!s->k) return 0;
-        aggi_take_vertex(c, s, aggi_first_neighbour(c, s, v), edges);
+/* v stays outside the cover, so its neighbours go in; 0: there are too many */
+static int aggi_cover_neighbours(aggi_cover *g, size_t v) {
+    while (g->degree[v]) {
+        if (!g->left) return 0;
+        aggi_cover_row(g, aggi_first_neighbour(g, v));
     }
     return 1;
 }
 
-/* Rows that are decided without loss: more than k neighbours: must be in the cover; one neighbour:
-   that one may as well be. With no degree above 2 only cycles are left, where any vertex may start.
-   Returns 0 if k does not suffice. */
-static int aggi_reduce(aggi_call *c, aggi_cover_state *s, size_t *edges, size_t *widest) {
-    int again = 1;
-    while (again && *edges) {
-        size_t w, v;
-        again = 0;
-        *widest = c->n;
-        for (w = 0; w < AGGI_WORDS(c->n); w++) {
-            uint64_t u = s->open[w];
-            for (; u; u &= u - 1) {
-                v = w * 64 + aggi_lowest(u);
-                if (c->degree[v] > s->k || c->degree[v] == 1) {
-                    if (!s->k) return 0;
-                    aggi_take_vertex(c, s, c->degree[v] == 1 ? aggi_first_neighbour(c, s, v) : v,
-                                     edges);
-                    again = 1;
-                } else if (c->degree[v] && (*widest == c->n || c->degree[v] > c->degree[*widest]))
-                    *widest = v;
+/* One pass over the open rows. A row with more neighbours than may still be covered must be in the
+   cover itself; of a row with one neighbour, that one may as well be. Returns 1 if a row was
+   decided, 0 if none, -1 if there are too many; widest = the row of most neighbours. */
+static int aggi_reduce_once(aggi_cover *g, size_t *widest) {
+    size_t w, v;
+    int decided = 0;
+    *widest = g->n;
+    for (w = 0; w < g->words; w++) {
+        uint64_t u = g->open[w];
+        for (; u; u &= u - 1) {
+            v = w * 64 + aggi_lowest(u);
+            if (g->degree[v] > g->left || g->degree[v] == 1) {
+                if (!g->left) return -1;
+                aggi_cover_row(g, g->degree[v] == 1 ? aggi_first_neighbour(g, v) : v);
+                decided = 1;
+            } else if (g->degree[v] && (*widest == g->n || g->degree[v] > g->degree[*widest])) {
+                *widest = v;
             }
         }
-        if (!again && c->degree[*widest] == 2) { /* k > 0, or an open edge had ended it above */
-            aggi_take_vertex(c, s, *widest, edges);
-            again = 1;
-        }
+    }
+    return decided;
+}
+
+/* Decides what can be decided without loss. With no degree above 2 only cycles are left, where any
+   row may start. Returns 0 if the rows left do not suffice. */
+static int aggi_reduce(aggi_cover *g, size_t *widest) {
+    while (g->edges) {
+        const int decided = aggi_reduce_once(g, widest);
+        if (decided < 0) return 0;
+        if (decided) continue;
+        if (g->degree[*widest] > 2) break;
+        aggi_cover_row(g, *widest);
     }
     return 1;
 }
 
-/* can k rows touch all edges at all? */
-static int aggi_degree_bound(aggi_call *c, const aggi_cover_state *s, size_t edges) {
-    size_t *tally = c->degree + c->n, d, v, left = s->k, sum = 0;
-    memset(tally, 0, (c->n + 1) * sizeof *tally);
-    for (v = 0; v < c->n; v++) tally[c->degree[v]]++;
-    for (d = c->n; d-- > 1 && left;) {
-        const size_t use = tally[d] < left ? tally[d] : left;
+/* Can the rows left, if they have the highest degrees, touch all edges? */
+static int aggi_degree_bound(aggi_cover *g) {
+    size_t d, v, left = g->left, sum = 0;
+    memset(g->tally, 0, (g->n + 1) * sizeof *g->tally);
+    for (v = 0; v < g->n; v++) g->tally[g->degree[v]]++;
+    for (d = g->n; d-- > 1 && left;) {
+        const size_t use = g->tally[d] < left ? g->tally[d] : left;
         sum += use * d;
         left -= use;
     }
-    return sum >= edges;
+    return sum >= g->edges;
 }
 
-/* disjoint cliques need all their rows but one each */
-static int aggi_clique_bound(aggi_call *c, const aggi_cover_state *s) {
-    const size_t words = AGGI_WORDS(c->n);
-    uint64_t *rest = c->bits, *common = c->bits + words;
-    size_t w, x, need = 0;
-    memcpy(rest, s->open, words * sizeof *rest);
-    for (w = 0; w < words; w++) {
-        while (rest[w]) {
-            const size_t v = w * 64 + aggi_lowest(rest[w]);
-            size_t u;
-            rest[w] &= rest[w] - 1;
-            for (x = w; x < words; x++) common[x] = c->graph[v * words + x] & rest[x];
-            for (x = w; x < words;) {
-                if (!common[x]) {
-                    x++;
-                    continue;
-                }
-                u = x * 64 + aggi_lowest(common[x]);
-                rest[x] &= ~((uint64_t)1 << u % 64);
-                if (++need > s->k) return 0;
-                {
-                    size_t y;
-                    for (y = x; y < words; y++) common[y] &= c->graph[u * words + y];
-                }
-            }
+/* Takes a clique around v out of g->rest, row after row. Returns its rows beside v; stops when there
+   are more than `most`. */
+static size_t aggi_take_clique(aggi_cover *g, size_t v, size_t most) {
+    const size_t words = g->words;
+    size_t x, y, u, count = 0;
+    for (x = v / 64; x < words; x++) g->common[x] = g->edge[v * words + x] & g->rest[x];
+    for (x = v / 64; x < words; x++) {
+        while (g->common[x]) {
+            u = x * 64 + aggi_lowest(g->common[x]);
+            aggi_remove(g->rest, u);
+            if (++count > most) return count;
+            for (y = x; y < words; y++) g->common[y] &= g->edge[u * words + y];
+        }
+    }
+    return count;
+}
+
+/* Disjoint cliques: a cover needs all rows of each but one. Do the rows left suffice? */
+static int aggi_clique_bound(aggi_cover *g) {
+    size_t w, need = 0;
+    memcpy(g->rest, g->open, g->words * sizeof *g->rest);
+    for (w = 0; w < g->words; w++) {
+        while (g->rest[w]) {
+            const size_t v = w * 64 + aggi_lowest(g->rest[w]);
+            g->rest[w] &= g->rest[w] - 1;
+            need += aggi_take_clique(g, v, g->left - need);
+            if (need > g->left) return 0;
         }
     }
     return 1;
 }
 
-/* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One
-   stack frame per branch, at most f deep. In: s = start, c->degree and edges belong to it; out:
-   s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
-static int aggi_cover(aggi_call *c, aggi_cover_state *s, size_t edges) {
-    const size_t words = AGGI_WORDS(c->n), frame = 2 * words + 1, budget = aggi_budget(c->desc);
+/* A branch of the search: what was open, covered and left. */
+static uint64_t *aggi_branch(const aggi_cover *g, size_t depth) {
+    return g->stack + depth * (2 * g->words + 1);
+}
+
+static void aggi_push(aggi_cover *g, size_t depth) {
+    uint64_t *top = aggi_branch(g, depth);
+    memcpy(top, g->open, g->words * sizeof *top);
+    memcpy(top + g->words, g->cover, g->words * sizeof *top);
+    top[2 * g->words] = (uint64_t)g->left;
+}
+
+static void aggi_pop(aggi_cover *g, size_t depth) {
+    const uint64_t *top = aggi_branch(g, depth);
+    memcpy(g->open, top, g->words * sizeof *top);
+    memcpy(g->cover, top + g->words, g->words * sizeof *top);
+    g->left = (size_t)top[2 * g->words];
+    aggi_count_edges(g);
+}
+
+/* Back to the last branch that has another side: now its widest row stays out of the cover and its
+   neighbours go in. Returns 0 if there is none. */
+static int aggi_other_side(aggi_cover *g, size_t *depth) {
+    while (*depth) {
+        size_t v, widest = 0;
+        aggi_pop(g, --*depth);
+        for (v = 1; v < g->n; v++)
+            if (g->degree[v] > g->degree[widest]) widest = v;
+        if (aggi_cover_neighbours(g, widest)) return 1;
+    }
+    return 0;
+}
+
+/* Depth first: the row of most neighbours goes into the cover, or else all its neighbours do. The
+   stack has one branch for each row of the cover, at most f. Goes on from where g is. Returns 1:
+   yes, g->cover is one; 0: there is none; -1: the budget ran out. */
+static int aggi_find_cover(aggi_cover *g) {
     size_t depth = 0, widest = 0;
     for (;;) {
-        int alive;
-        if (c->report.nodes >= budget) return -1;
-        c->report.nodes++;
-        alive = aggi_reduce(c, s, &edges, &widest);
-        if (alive && !edges) return 1;
-        if (alive && aggi_degree_bound(c, s, edges) && aggi_clique_bound(c, s)) {
-            uint64_t *top = c->stack + depth++ * frame;
-            memcpy(top, s->open, words * sizeof *top);
-            memcpy(top + words, s->cover, words * sizeof *top);
-            top[2 * words] = (uint64_t)s->k;
-            aggi_take_vertex(c, s, widest, &edges);
-            continue;
+        int possible;
+        if (g->nodes >= g->budget) return -1;
+        g->nodes++;
+        possible = aggi_reduce(g, &widest);
+        if (possible && !g->edges) return 1;
+        if (possible && aggi_degree_bound(g) && aggi_clique_bound(g)) {
+            aggi_push(g, depth++);
+            aggi_cover_row(g, widest);
+        } else if (!aggi_other_side(g, &depth)) {
+            return 0;
         }
-        for (
-            alive = 0;
-            depth &&
-            !alive;) { /* back to the last branch: now its vertex stays out, its neighbours go in */
-            const uint64_t *top = c->stack + --depth * frame;
-            size_t v, best = c->n;
-            memcpy(s->open, top, words * sizeof *top);
-            memcpy(s->cover, top + words, words * sizeof *top);
-            s->k = (size_t)top[2 * words];
-            edges = aggi_degrees(c, s->open);
-            for (v = 0; v < c->n; v++)
-                if (c->degree[v] && (best == c->n || c->degree[v] > c->degree[best])) best = v;
-            alive = aggi_take_neighbours(c, s, best, &edges);
-        }
-        if (!alive) return 0;
     }
 }
 
+/* the graph of pairs farther than r (an entry of the matrix) */
 static void aggi_far_graph(aggi_call *c, double r) {
-    const size_t n = c->n, words = AGGI_WORDS(n);
+    aggi_cover *g = &c->cover;
     size_t i, j, w;
-    for (i = 0; i < n; i++) {
-        const double *row = c->pairs.entry + i * n;
-        c->full_degree[i] = 0;
-        for (w = 0; w < words; w++) {
-            const size_t end = n - w * 64 < 64 ? n - w * 64 : 64;
-            uint64_t far_ones = 0;
-            for (j = 0; j < end; j++) far_ones |= (uint64_t)(row[w * 64 + j] > r) << j;
-            c->graph[i * words + w] = far_ones;
-            c->full_degree[i] += aggi_popcount(far_ones);
+    for (i = 0; i < g->n; i++) {
+        const double *row = c->pairs.entry + i * g->n;
+        g->full_degree[i] = 0;
+        for (w = 0; w < g->words; w++) {
+            const size_t end = aggi_width(w * 64, g->n, 64);
+            uint64_t joined = 0;
+            for (j = 0; j < end; j++) joined |= (uint64_t)(row[w * 64 + j] > r) << j;
+            g->edge[i * g->words + w] = joined;
+            g->full_degree[i] += aggi_popcount(joined);
         }
     }
 }
 
-/* every row open, nothing covered, f to spend */
-static aggi_cover_state aggi_cover_start(aggi_call *c, size_t *edges) {
-    const size_t words = AGGI_WORDS(c->n);
-    aggi_cover_state s;
-    size_t w, sum = 0;
-    s.open = c->bits + 2 * words;
-    s.cover = c->bits + 3 * words;
-    s.k = c->f;
-    for (w = 0; w < words; w++) {
-        s.open[w] = ~(uint64_t)0;
-        s.cover[w] = 0;
+/* every row open, none covered, f to cover */
+static void aggi_cover_start(aggi_cover *g) {
+    size_t i, sum = 0;
+    memset(g->open, 0, g->words * sizeof *g->open);
+    memset(g->cover, 0, g->words * sizeof *g->cover);
+    g->left = g->f;
+    for (i = 0; i < g->n; i++) {
+        aggi_insert(g->open, i);
+        g->degree[i] = g->full_degree[i];
+        sum += g->degree[i];
     }
-    if (c->n % 64) s.open[words - 1] = ((uint64_t)1 << c->n % 64) - 1;
-    for (w = 0; w < c->n; w++) sum += c->degree[w] = c->full_degree[w];
-    *edges = sum / 2;
-    return s;
+    g->edges = sum / 2;
 }
 
-/* The lexicographically first set: take row after row if a set of n-f rows with all taken so far
-   still exists; the last one found (kept: its cover) proves it for the rows it contains, the others
-   are asked for. */
-static int aggi_first_set(aggi_call *c, uint64_t *kept) {
-    const size_t words = AGGI_WORDS(c->n), keep = c->n - c->f;
-    uint64_t *fixed = c->bits + 5 * words; /* rows taken */
-    size_t i, w, v, count = 0;
-    memset(fixed, 0, words * sizeof *fixed);
-    for (i = 0; i < c->n && count < keep; i++) {
-        if (kept[i / 64] >> i % 64 & 1) {
-            size_t edges;
-            aggi_cover_state s = aggi_cover_start(c, &edges);
-            int found = 1;
-            fixed[i / 64] |= (uint64_t)1 << i % 64;
-            for (w = 0; w < words; w++) {
-                uint64_t u = fixed[w];
-                for (; u;
-                     u &= u - 1) { /* those fixed before go together: only the last, i, can fail */
-                    v = w * 64 + aggi_lowest(u);
-                    found =
-                        !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
-                }
-            }
-            found = found ? aggi_cover(c, &s, edges) : 0;
-            if (found < 0) return 0;
-            if (found)
-                memcpy(kept, s.cover, words * sizeof *kept);
-            else {
-                fixed[i / 64] &= ~((uint64_t)1 << i % 64);
-                continue;
-            }
-        }
-        fixed[i / 64] |= (uint64_t)1 << i % 64;
+/* Is there a set of n-f rows that has row i and all of g->taken? Returns as aggi_find_cover(); if
+   yes, i is taken and g->outside is what that set leaves out. */
+static int aggi_take_row(aggi_cover *g, size_t i) {
+    size_t v;
+    int found = 1;
+    aggi_insert(g->taken, i);
+    aggi_cover_start(g);
+    for (v = 0; v <= i && found; v++)
+        if (aggi_has(g->taken, v)) found = !aggi_has(g->cover, v) && aggi_cover_neighbours(g, v);
+    if (found) found = aggi_find_cover(g);
+    if (found > 0)
+        memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
+    else
+        aggi_remove(g->taken, i);
+    return found;
+}
+
+/* The lexicographically first set: row after row is taken if a set with it and all rows taken before
+   exists. The set that g->outside leaves proves it for its own rows, the others are asked for.
+   Returns 0 if the budget ran out. */
+static int aggi_first_set(aggi_cover *g) {
+    size_t i, w, count = 0;
+    memset(g->taken, 0, g->words * sizeof *g->taken);
+    for (i = 0; i < g->n && count < g->n - g->f; i++) {
+        const int found = aggi_has(g->outside, i) ? aggi_take_row(g, i) : 1;
+        if (found < 0) return 0;
+        if (!found) continue;
+        aggi_insert(g->taken, i);
         count++;
     }
-    for (w = 0; w < words; w++) kept[w] = ~fixed[w];
+    for (w = 0; w < g->words; w++) g->outside[w] = ~g->taken[w];
     return 1;
 }
 
-static double aggi_diameter(const aggi_call *c, const size_t *chosen, size_t count) {
+/* largest entry among the rows of g->chosen */
+static double aggi_diameter(const aggi_call *c, size_t count) {
+    const size_t *chosen = c->cover.chosen;
     double most = 0;
     size_t i, j;
     for (i = 0; i < count; i++)
@@ -1948,61 +2002,88 @@ static double aggi_diameter(const aggi_call *c, const size_t *chosen, size_t cou
     return most;
 }
 
+static void aggi_cover_begin(aggi_call *c) {
+    aggi_cover *g = &c->cover;
+    g->n = c->n;
+    g->f = c->f;
+    g->words = AGGI_WORDS(c->n);
+    g->nodes = 0;
+    g->budget = aggi_budget(c->desc);
+}
+
+/* Starts with the smallest ball of n-f rows as the best set. Its diameter is the first upper bound,
+   which is returned, its radius a lower one. */
+static double aggi_mda_ball(aggi_call *c, double *least) {
+    aggi_cover *g = &c->cover;
+    const size_t keep = c->n - c->f;
+    size_t i;
+    aggi_best_ball(c, keep, least);
+    memset(g->outside, 0xff, g->words * sizeof *g->outside);
+    for (i = 0; i < keep; i++) {
+        g->chosen[i] = c->item[i].index;
+        aggi_remove(g->outside, g->chosen[i]);
+    }
+    return aggi_diameter(c, keep);
+}
+
+/* g->radius = the distances in [least, most) that occur, ascending, each once; returns how many */
+static size_t aggi_mda_radii(aggi_call *c, double least, double most) {
+    aggi_item *radius = c->cover.radius;
+    size_t i, j, count = 0, once = 0;
+    for (i = 0; i < c->n; i++) {
+        for (j = i + 1; j < c->n; j++) {
+            const double r = c->pairs.entry[i * c->n + j];
+            if (!(r >= least && r < most)) continue;
+            radius[count].index = 0;
+            radius[count++].key = r;
+        }
+    }
+    aggi_sort(radius, count);
+    for (i = 0; i < count; i++)
+        if (!i || radius[i].key > radius[once - 1].key) radius[once++] = radius[i];
+    return once;
+}
+
+/* The least diameter is one of the radii, or `most` if none will do. Leaves its set in g->outside. */
+static int aggi_mda_bisect(aggi_call *c, size_t radii, double *most) {
+    aggi_cover *g = &c->cover;
+    size_t low = 0, high = radii;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        int found;
+        aggi_far_graph(c, g->radius[middle].key);
+        aggi_cover_start(g);
+        found = aggi_find_cover(g);
+        if (found < 0) return AGG_INEXACT;
+        if (!found) {
+            low = middle + 1;
+            continue;
+        }
+        high = middle;
+        *most = g->radius[middle].key;
+        memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
+    }
+    return AGG_OK;
+}
+
 static int aggi_mda(aggi_call *c) {
-    const size_t n = c->n, keep = n - c->f, words = AGGI_WORDS(n);
-    uint64_t *kept = c->bits + 4 * words; /* rows NOT chosen */
-    double least, most;
-    size_t i, j, lo, hi, count;
+    aggi_cover *g = &c->cover;
+    const size_t keep = c->n - c->f;
+    double least, most, root;
+    size_t i, count = 0;
     int status = aggi_find_pairs(c, 0);
     if (status) return status;
-    aggi_best_ball(c, keep, &least);
-    for (i = 0; i < words; i++) kept[i] = ~(uint64_t)0;
-    for (i = 0; i < keep; i++) {
-        c->degree[i] = c->item[i].index;
-        kept[c->item[i].index / 64] &= ~((uint64_t)1 << c->item[i].index % 64);
-    }
-    most = aggi_diameter(c, c->degree, keep);
-    for (i = 0, hi = 0; i < n;
-         i++) /* the radius sought is one of the distances between these two */
-        for (j = i + 1; j < n; j++) {
-            const double r = c->pairs.entry[i * n + j];
-            if (r >= least && r < most) {
-                c->item[hi].key = r;
-                c->item[hi++].index = 0;
-            }
-        }
-    aggi_sort(c->item, hi);
-    for (i = 0, count = 0; i < hi; i++)
-        if (!i || c->item[i].key > c->item[count - 1].key) c->item[count++] = c->item[i];
-    for (lo = 0, hi = count; lo < hi;) {
-        const size_t mid = lo + (hi - lo) / 2;
-        aggi_cover_state s;
-        size_t edges;
-        int found;
-        aggi_far_graph(c, c->item[mid].key);
-        s = aggi_cover_start(c, &edges);
-        found = aggi_cover(c, &s, edges);
-        if (found < 0) {
-            status = AGG_INEXACT;
-            break;
-        }
-        if (found) {
-            hi = mid;
-            most = c->item[mid].key;
-            memcpy(kept, s.cover, words * sizeof *kept);
-        } else
-            lo = mid + 1;
-    }
+    aggi_cover_begin(c);
+    most = aggi_mda_ball(c, &least);
+    status = aggi_mda_bisect(c, aggi_mda_radii(c, least, most), &most);
     aggi_far_graph(c, most);
-    if (status == AGG_OK && !aggi_first_set(c, kept)) status = AGG_INEXACT;
-    for (i = 0, count = 0; i < n; i++) {
-        const int in = !(kept[i / 64] >> i % 64 & 1) && count < keep;
-        c->weight[i] = in ? 1 : 0;
-        if (in) c->degree[count++] = i;
-    }
-    c->total = (double)keep;
-    most = aggi_pair_root(&c->pairs, aggi_diameter(c, c->degree, keep));
-    c->report.diameter = aggi_min(most * most, DBL_MAX);
+    if (status == AGG_OK && !aggi_first_set(g)) status = AGG_INEXACT;
+    for (i = 0; i < c->n && count < keep; i++)
+        if (!aggi_has(g->outside, i)) g->chosen[count++] = i;
+    aggi_choose(c, g->chosen, keep);
+    root = aggi_pair_root(&c->pairs, aggi_diameter(c, keep));
+    c->report.diameter = aggi_min(root * root, DBL_MAX);
+    c->report.nodes = g->nodes;
     return status;
 }
 
@@ -2046,7 +2127,7 @@ static int aggi_krum(aggi_call *c, size_t q) {
     if (status) return status;
     for (i = 0; i < c->n; i++) c->length[i] = aggi_krum_score(c, i, aggi_neighbours(c, c->n), NULL);
     aggi_rank(c->item, c->length, c->n, c->n);
-    aggi_choose(c, c->item, q);
+    aggi_choose_ranked(c, q);
     return AGG_OK;
 }
 
@@ -2700,7 +2781,7 @@ static int aggi_nearest(aggi_call *c, const agg_real *center) {
     const int status = aggi_find_roots(c, c->x, c->n, center, c->length);
     if (status) return status;
     aggi_rank(c->item, c->length, c->n, center ? c->pivot : c->n); /* itself first */
-    aggi_choose(c, c->item, c->n - c->f);
+    aggi_choose_ranked(c, c->n - c->f);
     return AGG_OK;
 }
 
@@ -2859,9 +2940,7 @@ static int aggi_smea(aggi_call *c) {
             next = pick[--depth] + 1;
         }
     }
-    for (i = 0; i < n; i++) c->weight[i] = 0;
-    for (i = 0; i < keep; i++) c->weight[best[i]] = 1;
-    c->total = (double)keep;
+    aggi_choose(c, best, keep);
     return status;
 }
 
