@@ -827,6 +827,40 @@ static void aggi_cover_layout(aggi_cover *g, aggi_arena *a, size_t n, size_t f) 
     g->chosen = aggi_take_size(a, n);
 }
 
+/* GM: a point z = sum_i w_i x_i and what belongs to it. Distances are in units of the radius of the
+   smallest ball of a majority. */
+typedef struct aggi_gm {
+    size_t n;
+    double gap;      /* to be proven, relative */
+    double unit;     /* root of that radius */
+    double *square;  /* n x n: squared distances of the rows */
+    double *cosine;  /* n x n: of the angles between the rows as seen from z */
+    double *w, *d;   /* n: weights of z, distances of the rows from it */
+    double *step;    /* n: weights of a step from z */
+    double *try_w;   /* n: the point tried */
+    double *try_d;   /* n */
+    double *cg;      /* 4 n: vectors of the conjugate gradients */
+    double *pull;    /* n: how far a row is pulled in, 1: not at all */
+    double *reach;   /* n: its distance from the centre after that */
+    double *scale;   /* n: a unit for row i, a power of two, so that its squares fit a double */
+    double *inverse; /* n: 1/distance of row i in that unit, 0 for rows close to z */
+} aggi_gm;
+
+static void aggi_gm_layout(aggi_gm *g, aggi_arena *a, size_t n) {
+    g->square = aggi_take_f64(a, n * n);
+    g->cosine = aggi_take_f64(a, n * n);
+    g->w = aggi_take_f64(a, n);
+    g->d = aggi_take_f64(a, n);
+    g->step = aggi_take_f64(a, n);
+    g->try_w = aggi_take_f64(a, n);
+    g->try_d = aggi_take_f64(a, n);
+    g->cg = aggi_take_f64(a, 4 * n);
+    g->pull = aggi_take_f64(a, n);
+    g->reach = aggi_take_f64(a, n);
+    g->scale = aggi_take_f64(a, n);
+    g->inverse = aggi_take_f64(a, n);
+}
+
 typedef struct aggi_call {
     const agg_desc *desc;
     agg_report report;
@@ -849,8 +883,7 @@ typedef struct aggi_call {
     double *part; /* slices x partial sums */
     aggi_pairs pairs;
     aggi_columns columns;
-    int exact;
-    const double *inverse;
+    aggi_gm gm;
     aggi_mix mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
     size_t mixes;
     aggi_cover cover;
@@ -927,7 +960,8 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
         c->mix_room[i].total = (double *)aggi_take(a, n, sizeof(double));
     }
     if (d->rule == AGG_MDA) aggi_cover_layout(&c->cover, a, n, d->f);
-    if (d->rule == AGG_GM || d->rule == AGG_CAF || d->rule == AGG_SMEA) {
+    if (d->rule == AGG_GM) aggi_gm_layout(&c->gm, a, n);
+    if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
         c->mat = (double *)aggi_take(a, n * n, sizeof *c->mat);
         c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
         c->vec = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
@@ -1226,7 +1260,7 @@ static void aggi_roots_run(void *arg, size_t s) {
     double *part = c->part + s * job->n;
     size_t i;
     for (i = 0; i < job->n; i++)
-        part[i] = AGGI_TWIN(c->avx2, aggi_square)(job->row[i] + begin, center, width);
+        part[i] = AGGI_TWIN(c->avx2 && width >= 8, aggi_square)(job->row[i] + begin, center, width);
 }
 
 /* root[i] = sqrt(||row_i - center||); center == NULL: of the norm */
@@ -2131,16 +2165,20 @@ static int aggi_krum(aggi_call *c, size_t q) {
     return AGG_OK;
 }
 
-/* GM. The median lies in the affine hull of the rows, so all but the result can be had from their
-   squared distances m: for z = sum_i w_i x_i with sum w = 1,  d_j^2 = ||z - x_j||^2 = sum_i w_i
-   m_ij - 1/2 sum_ik w_i w_k m_ik. */
-/* d = distances; returns their sum */
-static double aggi_gm_value(const double *m, size_t n, const double *w, double *d) {
+/* The median lies in the affine hull of the rows, so everything but the result itself can be had
+   from their squared distances: for z = sum_i w_i x_i with sum w = 1,
+       d_j^2 = ||z - x_j||^2 = sum_i w_i square_ij - 1/2 sum_ik w_i w_k square_ik.
+   The solver works on w with these, n^2 a step; then a dual bound proves in the space of the rows
+   how good the point is. Distances are in units of the radius of the smallest ball of a majority. */
+
+/* d = distances of the point w from the rows; returns their sum, the value to minimise */
+static double aggi_gm_value(const aggi_gm *g, const double *w, double *d) {
+    const size_t n = g->n;
     double half = 0, value = 0;
     size_t i, j;
     for (j = 0; j < n; j++) {
         double q = 0;
-        for (i = 0; i < n; i++) q += w[i] * m[j * n + i];
+        for (i = 0; i < n; i++) q += w[i] * g->square[j * n + i];
         d[j] = q;
         half += 0.5 * w[j] * q;
     }
@@ -2153,25 +2191,28 @@ static double aggi_gm_value(const double *m, size_t n, const double *w, double *
 
 /* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no
    direction: zeros. */
-static void aggi_gm_cosines(const double *m, size_t n, const double *d, double *cosine) {
+static void aggi_gm_cosines(aggi_gm *g) {
+    const size_t n = g->n;
+    const double *m = g->square, *d = g->d;
     size_t i, j;
     for (i = 0; i < n; i++) {
         for (j = 0; j < n; j++) {
             const double v = d[i] > 0 && d[j] > 0
                                  ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2
                                  : 0;
-            cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
+            g->cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
         }
     }
 }
 
-/* out = C a; returns a.C a */
-static double aggi_gm_apply(const double *cosine, size_t n, const double *a, double *out) {
+/* out = cosine a; returns a.cosine a = ||sum_j a_j u_j||^2 */
+static double aggi_gm_apply(const aggi_gm *g, const double *a, double *out) {
+    const size_t n = g->n;
     double dot = 0;
     size_t i, j;
     for (i = 0; i < n; i++) {
         double sum = 0;
-        for (j = 0; j < n; j++) sum += cosine[i * n + j] * a[j];
+        for (j = 0; j < n; j++) sum += g->cosine[i * n + j] * a[j];
         out[i] = sum;
         dot += a[i] * sum;
     }
@@ -2180,210 +2221,244 @@ static double aggi_gm_apply(const double *cosine, size_t n, const double *a, dou
 
 /* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is
    -r. That costs twice its distance in the bound; so the closest are taken, as far as gap/8 of the
-   value reaches. */
-static double aggi_gm_close(double gap, const double *d, size_t n, double value) {
+   value reaches. Returns the largest distance that is close. */
+static double aggi_gm_close(const aggi_gm *g, double value) {
+    const double *d = g->d;
     double close = 0, spent = 0;
     size_t i;
     for (;;) {
         double next = aggi_infinity(), count = 0;
-        for (i = 0; i < n; i++)
+        for (i = 0; i < g->n; i++)
             if (d[i] > close && d[i] < next) next = d[i];
-        for (i = 0; i < n; i++) count += d[i] > close && d[i] <= next;
+        for (i = 0; i < g->n; i++) count += d[i] > close && d[i] <= next;
         spent += count * next;
-        if (!(spent <= gap / 8 * value)) return close;
+        if (!(spent <= g->gap / 8 * value)) return close;
         close = next;
     }
 }
 
-static double aggi_gm_residual(const double *cosine, size_t n, const double *d, double close,
-                               double *a, double *tmp) {
-    double at = 0;
+/* Is the gradient small enough? Sets step_j = 1 for the rows that are not close. */
+static int aggi_gm_solved(aggi_gm *g, double close) {
+    double at = 0, r;
     size_t j;
-    for (j = 0; j < n; j++) {
-        a[j] = d[j] > close ? 1 : 0;
-        at += 1 - a[j];
+    for (j = 0; j < g->n; j++) {
+        g->step[j] = g->d[j] > close ? 1 : 0;
+        at += 1 - g->step[j];
     }
-    return aggi_max(0, aggi_root0(aggi_gm_apply(cosine, n, a, tmp)) - at) / (double)n;
+    r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
+    return aggi_max(0, r - at) / (double)g->n <= g->gap / 16;
 }
 
-/* Newton's step: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, with p = sum_j p_j
-   u_j. Turns p into weights: step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns
-   0 if there is no such step. */
-static int aggi_gm_newton(const double *cosine, size_t n, const double *d, double *step,
-                          double *tmp) {
-    double *p = step, *r = tmp, *cr = tmp + n, *s = tmp + 2 * n, *cs = tmp + 3 * n, rr, first,
-           sum = 0;
+/* H s, H = sum_j (1 - u_j u_j^T)/d_j, component i: inverse is sum_j 1/d_j, cs = cosine s */
+AGGI_INLINE double aggi_gm_hessian(const aggi_gm *g, double inverse, const double *s,
+                                   const double *cs, size_t i) {
+    return inverse * s[i] - (g->d[i] > 0 ? cs[i] / g->d[i] : 0);
+}
+
+/* Conjugate gradients on H p = r with p = sum_j p_j u_j, r = sum_j u_j. Beside each vector its
+   product with the cosines is kept. Returns the number of steps. */
+static size_t aggi_gm_conjugate(aggi_gm *g, double inverse, double *p) {
+    const size_t n = g->n;
+    double *r = g->cg, *cr = r + n, *s = r + 2 * n, *cs = r + 3 * n, rr, first;
     size_t i, t;
     for (i = 0; i < n; i++) {
-        sum += d[i] > 0 ? 1 / d[i] : 0;
         p[i] = 0;
-        r[i] = s[i] = d[i] > 0;
+        r[i] = s[i] = g->d[i] > 0;
     }
-    rr = first = aggi_gm_apply(cosine, n, r, cr);
+    rr = first = aggi_gm_apply(g, r, cr);
     memcpy(cs, cr, n * sizeof *cs);
     for (t = 0; t < 40 && rr > 1e-14 * first; t++) {
         double shs = 0, by, next;
-        for (i = 0; i < n; i++) shs += (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0)) * cs[i];
+        for (i = 0; i < n; i++) shs += aggi_gm_hessian(g, inverse, s, cs, i) * cs[i];
         if (!(shs > 0)) break;
         by = rr / shs;
         for (i = 0; i < n; i++) {
             p[i] += by * s[i];
-            r[i] -= by * (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0));
+            r[i] -= by * aggi_gm_hessian(g, inverse, s, cs, i);
         }
-        next = aggi_gm_apply(cosine, n, r, cr);
+        next = aggi_gm_apply(g, r, cr);
         for (i = 0; i < n; i++) {
             s[i] = r[i] + next / rr * s[i];
             cs[i] = cr[i] + next / rr * cs[i];
         }
         rr = next;
     }
-    for (i = 0; i < n; i++) step[i] = d[i] > 0 ? p[i] / d[i] : 0;
-    return t > 0;
+    return t;
 }
 
-/* to = w of z + by p */
-static void aggi_gm_move(size_t n, const double *w, const double *step, double by, double *to) {
+static double aggi_gm_inverse_sum(const aggi_gm *g) {
     double sum = 0;
     size_t i;
-    for (i = 0; i < n; i++) sum += step[i];
-    for (i = 0; i < n; i++) to[i] = w[i] * (1 - by * sum) + by * step[i];
+    for (i = 0; i < g->n; i++) sum += g->d[i] > 0 ? 1 / g->d[i] : 0;
+    return sum;
 }
 
-/* z = sum_j x_j/d_j / sum_j 1/d_j */
-static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) {
-    double sum = 0;
+/* Newton's step p as weights: step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns
+   0 if there is no such step. */
+static int aggi_gm_newton(aggi_gm *g) {
+    const size_t steps = aggi_gm_conjugate(g, aggi_gm_inverse_sum(g), g->step);
     size_t i;
-    for (i = 0; i < n; i++) sum += d[i] > 0 ? 1 / d[i] : 0;
-    for (i = 0; i < n; i++) w[i] = d[i] > 0 ? 1 / d[i] / sum : 0;
+    for (i = 0; i < g->n; i++) g->step[i] = g->d[i] > 0 ? g->step[i] / g->d[i] : 0;
+    return steps > 0;
 }
 
-/* Minimise over w, on distances alone; vec: 10 n numbers, the first n are w. */
-static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap, double *vec) {
-    double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n,
-           *tmp = vec + 5 * n;
-    double value = 0, r, at = 0, sum, close;
-    size_t i, j, best = 0, t, h;
-    for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
-        for (j = 0, sum = 0; j < n; j++) sum += aggi_root0(m[i * n + j]);
-        if (!i || sum < value) {
-            value = sum;
-            best = i;
-        }
+/* to = the weights of z + by p */
+static void aggi_gm_move(const aggi_gm *g, double by, double *to) {
+    const double sum = aggi_sum(g->step, g->n);
+    size_t i;
+    for (i = 0; i < g->n; i++) to[i] = g->w[i] * (1 - by * sum) + by * g->step[i];
+}
+
+/* Weiszfeld's point sum_j x_j/d_j / sum_j 1/d_j */
+static void aggi_gm_weiszfeld(const aggi_gm *g, double *w) {
+    const double sum = aggi_gm_inverse_sum(g);
+    size_t i;
+    for (i = 0; i < g->n; i++) w[i] = g->d[i] > 0 ? 1 / g->d[i] / sum : 0;
+}
+
+/* the point tried becomes the point */
+static void aggi_gm_accept(aggi_gm *g) {
+    memcpy(g->w, g->try_w, g->n * sizeof *g->w);
+    memcpy(g->d, g->try_d, g->n * sizeof *g->d);
+}
+
+/* Starts at the row of least value: if the optimum is at a row it is this one. */
+static double aggi_gm_best_row(aggi_gm *g, size_t *best) {
+    const size_t n = g->n;
+    double value = 0;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        double sum = 0;
+        for (j = 0; j < n; j++) sum += aggi_root0(g->square[i * n + j]);
+        if (i && !(sum < value)) continue;
+        value = sum;
+        *best = i;
     }
     for (j = 0; j < n; j++) {
-        w[j] = j == best;
-        d[j] = aggi_root0(m[best * n + j]);
+        g->w[j] = j == *best;
+        g->d[j] = aggi_root0(g->square[*best * n + j]);
     }
-    close = aggi_gm_close(
-        gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
-    for (j = 0; j < n; j++)
-        if (d[j] <= close) {
-            d[j] = 0;
-            at += 1;
-        }
-    aggi_gm_cosines(m, n, d, cosine);
-    if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
-    r = aggi_root0(aggi_gm_apply(cosine, n, step, tmp));
-    aggi_gm_weiszfeld(
-        n, d,
-        step); /* leave the row towards the mean of the others; by how much, the value decides: */
-    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64;
-         h++, at *= 2) { /* from Vardi and Zhang's step upwards */
+    return value;
+}
+
+/* Leaves the row of least value, if it is not the optimum, towards Weiszfeld's point of the other
+   rows; how far, the value decides, from Vardi and Zhang's step upwards. Rows so close to it that
+   every step would have to stop short of them count as at it. Returns 0 if the row is the optimum. */
+static int aggi_gm_leave_row(aggi_gm *g, size_t best, double *value) {
+    const double close = aggi_gm_close(g, *value);
+    double at = 0, r;
+    size_t j, h;
+    for (j = 0; j < g->n; j++) {
+        if (g->d[j] > close) continue;
+        g->d[j] = 0;
+        at += 1;
+    }
+    aggi_gm_cosines(g);
+    if (aggi_gm_solved(g, 0)) return 0;
+    r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
+    aggi_gm_weiszfeld(g, g->step);
+    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64; h++, at *= 2) {
         double try_value;
-        for (j = 0; j < n; j++) try_w[j] = at * step[j];
-        try_w[best] += 1 - at;
-        try_value = aggi_gm_value(m, n, try_w, try_d);
-        if (h && !(try_value < value)) continue;
-        value = try_value;
-        memcpy(w, try_w, n * sizeof *w);
-        memcpy(d, try_d, n * sizeof *d);
+        for (j = 0; j < g->n; j++) g->try_w[j] = at * g->step[j];
+        g->try_w[best] += 1 - at;
+        try_value = aggi_gm_value(g, g->try_w, g->try_d);
+        if (h && !(try_value < *value)) continue;
+        *value = try_value;
+        aggi_gm_accept(g);
     }
+    return 1;
+}
+
+/* One step down: Newton's, halved until it gains, or else Weiszfeld's. Returns 0 if no step gains
+   anything: the rest is rounding. */
+static int aggi_gm_descend(aggi_gm *g, double *value) {
+    double by = aggi_gm_newton(g) ? 1 : 0, try_value = *value;
+    size_t h;
+    for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
+        aggi_gm_move(g, by, g->try_w);
+        try_value = aggi_gm_value(g, g->try_w, g->try_d);
+        if (try_value < *value) break;
+    }
+    if (!(try_value < *value)) {
+        aggi_gm_weiszfeld(g, g->try_w);
+        try_value = aggi_gm_value(g, g->try_w, g->try_d);
+        if (!(try_value < *value)) return 0;
+    }
+    *value = try_value;
+    aggi_gm_accept(g);
+    return 1;
+}
+
+/* Minimises over w, on distances alone; leaves w and d. */
+static void aggi_gm_solve(aggi_gm *g) {
+    size_t best = 0, t;
+    double value = aggi_gm_best_row(g, &best);
+    if (!aggi_gm_leave_row(g, best, &value)) return;
     for (t = 0; t < 500; t++) {
-        double by, try_value = value;
-        aggi_gm_cosines(m, n, d, cosine);
-        if (aggi_gm_residual(cosine, n, d, aggi_gm_close(gap, d, n, value), step, tmp) <= gap / 16)
-            break;
-        by = aggi_gm_newton(cosine, n, d, step, tmp) ? 1 : 0;
-        for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
-            aggi_gm_move(n, w, step, by, try_w);
-            try_value = aggi_gm_value(m, n, try_w, try_d);
-            if (try_value < value) break;
-        }
-        if (!(try_value < value)) {
-            aggi_gm_weiszfeld(n, d, try_w);
-            try_value = aggi_gm_value(m, n, try_w, try_d);
-            if (!(try_value < value)) break; /* no step gains anything: rounding */
-        }
-        value = try_value;
-        memcpy(w, try_w, n * sizeof *w);
-        memcpy(d, try_d, n * sizeof *d);
+        aggi_gm_cosines(g);
+        if (aggi_gm_solved(g, aggi_gm_close(g, value)) || !aggi_gm_descend(g, &value)) return;
     }
 }
 
-/* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball
-   among denormal doubles */
-static double aggi_gm_dot(const aggi_call *c, size_t i, size_t j, size_t center, double si,
-                          double sj, double lift) {
-    const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
+/* (s_i (x_i - x_o)).(s_j (x_j - x_o)) lift^2; lift is 1, or for a ball among denormal doubles what
+   keeps s within range */
+static double aggi_gm_dot(const aggi_call *c, size_t i, size_t j, size_t o, double lift) {
+    const agg_real *x = c->x[i], *y = c->x[j], *z = c->x[o];
+    const double unit = c->gm.unit, si = c->gm.pull[i] / (unit * lift) / unit,
+                 sj = c->gm.pull[j] / (unit * lift) / unit;
     double lane[8] = {0};
-    size_t k;
-    for (k = 0; k < c->dim; k++) {
-        const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
-        lane[k % 8] += c->pairs.wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
-                                                  : (u - v) * lift * si * ((w - v) * lift * sj);
-    }
+    if (c->pairs.wide && lift == 1)
+        AGGI_ADD_IN_LANES(lane, 8, c->dim, k,
+                          ((double)x[k] * si - (double)z[k] * si) *
+                              ((double)y[k] * sj - (double)z[k] * sj));
+    else
+        AGGI_ADD_IN_LANES(lane, 8, c->dim, k,
+                          ((double)x[k] - (double)z[k]) * lift * si *
+                              (((double)y[k] - (double)z[k]) * lift * sj));
     return aggi_sum8(lane);
 }
 
-/* c->mat = squared distances in units of the smallest majority ball; rows beyond AGGI_FAR radii
-   pulled in to that distance (pull_i < 1): their direction is all that matters, and their squares
-   would drown the others. */
-static void aggi_gm_matrix(aggi_call *c, size_t center, double radius, double *pull) {
-    const size_t n = c->n;
-    const double unit = aggi_pair_root(&c->pairs, radius),
-                 lift = unit < 1e-150 ? aggi_pow2(600) : 1, square = unit * lift;
-    size_t i, j;
-    for (i = 0; i < n; i++) {
-        const double away =
-            aggi_ratio(aggi_pair_root(&c->pairs, c->pairs.entry[center * n + i]), unit);
-        pull[i] = away > 1e280      ? 0
-                  : away > AGGI_FAR ? AGGI_FAR / away
-                                    : 1; /* 0: beyond all weights, left at the centre */
+/* Rows beyond AGGI_FAR radii are pulled in to that distance: their direction is all that matters,
+   and their squares would drown the others. pull_i <= 1: by how much; 0: beyond all weights, left at
+   the centre. reach_i: the distance from the centre after that. */
+static void aggi_gm_pull(const aggi_call *c, size_t center) {
+    const aggi_gm *g = &c->gm;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * g->n + i]);
+        const double away = aggi_ratio(root, g->unit);
+        g->pull[i] = away > 1e280 ? 0 : away > AGGI_FAR ? AGGI_FAR / away : 1;
+        g->reach[i] = g->pull[i] > 0 ? away * g->pull[i] : 0;
     }
+}
+
+/* g->square = squared distances of the rows, pulled in, in units of the ball's radius */
+static void aggi_gm_squares(aggi_call *c, size_t center, double radius) {
+    aggi_gm *g = &c->gm;
+    const double lift = g->unit < 1e-150 ? aggi_pow2(600) : 1;
+    const size_t n = g->n;
+    size_t i, j;
+    aggi_gm_pull(c, center);
     for (i = 0; i < n; i++) {
-        for (j = 0; j < n; j++) {
-            const double a = pull[i] > 0
-                                 ? aggi_ratio(
-                                       aggi_pair_root(&c->pairs, c->pairs.entry[center * n + i]),
-                                       unit) *
-                                       pull[i]
-                                 : 0,
-                         b = pull[j] > 0
-                                 ? aggi_ratio(
-                                       aggi_pair_root(&c->pairs, c->pairs.entry[center * n + j]),
-                                       unit) *
-                                       pull[j]
-                                 : 0;
+        g->square[i * n + i] = 0;
+        for (j = i + 1; j < n; j++) {
             double v = aggi_pair_square(&c->pairs, c->pairs.entry[i * n + j], radius);
-            if (pull[i] < 1 || pull[j] < 1)
-                v = j < i ? c->mat[j * n + i]
-                    : j == i
-                        ? 0
-                        : aggi_max(0, a * a + b * b -
-                                          2 * aggi_gm_dot(c, i, j, center, pull[i] / square / unit,
-                                                          pull[j] / square / unit, lift));
-            c->mat[i * n + j] = v;
+            if (g->pull[i] < 1 || g->pull[j] < 1)
+                v = aggi_max(0, aggi_squared(g->reach[i]) + aggi_squared(g->reach[j]) -
+                                    2 * aggi_gm_dot(c, i, j, center, lift));
+            g->square[i * n + j] = g->square[j * n + i] = v;
         }
     }
 }
 
 /* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound
-   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) times inverse_i, about 1/distance,
-   and r = sum u: rows close to z have inverse 0 and take what they can of -r; the others y_i = u_i
-   - rest/m, rest being what is left of r and m their number, all shrunk by the longest of them.
+   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) inverse_i, inverse_i being about
+   1/distance, and r = sum u: rows close to z have inverse_i = 0 and take what they can of -r; the m
+   others have y_i = u_i - rest/m, rest being what is left of r, all shrunk by the longest of them.
    Pass 1 makes z, the distances and r at once; with inverse from the solver that mostly is enough.
-   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
-   lengths of y. */
+   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true lengths
+   of y. Row i has a unit of its own, scale_i, so that its squares fit a double. */
+
 /* ||(x - z) / unit||^2, unit being a power of two */
 AGGI_INLINE double aggi_gm_square_body(const agg_real *x, const double *z, size_t width,
                                        double unit) {
@@ -2419,254 +2494,275 @@ AGGI_INLINE void aggi_gm_direction_body(const agg_real *AGGI_RESTRICT x,
     }
 AGGI_TWINS(AGGI_GM_KERNELS, aggi_vec, aggi_wide)
 
-static void aggi_gm_point(const aggi_call *c, size_t at, size_t width, double *z) {
+/* Coordinates [at, at + width) of z and of r; where squares is not NULL, squares[i] += those of
+   (x_i - z) / scale_i. */
+static void aggi_gm_block(const aggi_call *c, size_t at, size_t width, double *z, double *r,
+                          double *squares) {
+    const aggi_gm *g = &c->gm;
     const aggi_blend blend = aggi_result(c);
+    const int avx2 = c->avx2;
+    size_t i;
     (void)aggi_blend_columns(c, &blend, at, width, z);
-}
-
-/* part: n squared distances, then |r|^2 */
-static void aggi_gm_pass1(void *arg, size_t s) {
-    aggi_call *c = (aggi_call *)arg;
-    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
-    for (i = 0; i <= n; i++) sum[i] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_point(c, at, width, z);
-        for (k = 0; k < width; k++) {
-            c->out[at + k] = (agg_real)z[k];
-            r[k] = 0;
-        }
-        for (i = 0; i < n; i++) {
-            sum[i] += AGGI_TWIN(c->avx2, aggi_gm_square)(c->x[i] + at, z, width, c->length[i]);
-            AGGI_TWIN(c->avx2, aggi_gm_direction)
-            (c->x[i] + at, z, width, c->length[i], c->inverse[i], r);
-        }
-        for (k = 0; k < width; k++) sum[n] += r[k] * r[k];
+    memset(r, 0, width * sizeof *r);
+    for (i = 0; i < g->n; i++) {
+        const agg_real *x = c->x[i] + at;
+        const double unit = g->scale[i];
+        if (squares) squares[i] += AGGI_TWIN(avx2 && width >= 8, aggi_gm_square)(x, z, width, unit);
+        AGGI_TWIN(avx2, aggi_gm_direction)(x, z, width, unit, g->inverse[i], r);
     }
 }
 
-static void aggi_gm_residual_block(const aggi_call *c, size_t at, size_t width, double *z,
-                                   double *r) {
-    size_t i, k;
-    aggi_gm_point(c, at, width, z);
-    for (k = 0; k < width; k++) r[k] = 0;
-    for (i = 0; i < c->n; i++) AGGI_TWIN(c->avx2, aggi_gm_direction)
-    (c->x[i] + at, z, width, c->length[i], c->inverse[i], r);
+/* part: n squared distances, then ||r||^2; c->out = z */
+static void aggi_gm_pass1(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, k;
+    memset(sum, 0, (n + 1) * sizeof *sum);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        aggi_gm_block(c, at, width, z, r, sum);
+        for (k = 0; k < width; k++) {
+            c->out[at + k] = (agg_real)z[k];
+            sum[n] += r[k] * r[k];
+        }
+    }
 }
 
-/* inverse: 1 / distance, in units of length_i; 0 for rows close to z */
+/* part: ||r||^2 */
 static void aggi_gm_pass2(void *arg, size_t s) {
-    aggi_call *c = (aggi_call *)arg;
+    const aggi_call *c = (const aggi_call *)arg;
     const size_t end = aggi_slice_begin(c, s + 1);
     double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
     size_t at, width, k;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_residual_block(c, at, width, z, r);
+        width = aggi_width(at, end, AGGI_BLOCK);
+        aggi_gm_block(c, at, width, z, r, NULL);
         for (k = 0; k < width; k++) total += r[k] * r[k];
     }
     c->part[s] = total;
 }
 
+/* part: n times (x_i - z).r / scale_i */
 static void aggi_gm_pass3(void *arg, size_t s) {
-    aggi_call *c = (aggi_call *)arg;
+    const aggi_call *c = (const aggi_call *)arg;
     const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
     double *dot = c->part + s * n, z[AGGI_BLOCK], r[AGGI_BLOCK];
     size_t at, width, i, k;
-    for (i = 0; i < n; i++) dot[i] = 0;
+    memset(dot, 0, n * sizeof *dot);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_residual_block(c, at, width, z, r);
+        width = aggi_width(at, end, AGGI_BLOCK);
+        aggi_gm_block(c, at, width, z, r, NULL);
         for (i = 0; i < n; i++) {
-            const double scale = 1 / c->length[i];
+            const double scale = 1 / c->gm.scale[i];
             for (k = 0; k < width; k++)
                 dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
         }
     }
 }
 
+/* the unit of row i, in that of the ball */
+static double aggi_gm_unit(const aggi_gm *g, size_t i) {
+    return aggi_min(aggi_ratio(aggi_root0(g->scale[i]), g->unit), 1e290);
+}
+
+/* inverse_i = 1/d_i in units of scale_i, 0 for rows close to z; returns the number of the others */
+static double aggi_gm_invert(aggi_gm *g, double close) {
+    double m = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        g->inverse[i] = g->d[i] > close ? aggi_gm_unit(g, i) / g->d[i] : 0;
+        m += g->inverse[i] > 0;
+    }
+    return m;
+}
+
+/* The bound when ||u_i|| <= longest and ||r|| = r. */
+static double aggi_gm_bound(const aggi_gm *g, double r, double longest) {
+    double least = 0, m = 0, rest, sum = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        m += g->inverse[i] > 0;
+        least += g->inverse[i] > 0 ? g->d[i] / longest : -g->d[i];
+        sum += g->d[i];
+    }
+    rest = aggi_max(0, r - ((double)g->n - m)) / (m * longest);
+    return (least - rest * sum) / (1 + rest);
+}
+
 /* The bound with the true lengths of y; rest = kappa r. */
-static double aggi_gm_sharp_bound(aggi_call *c, const double *d, const double *inverse,
-                                  double close, double r, double kappa, double m) {
+static double aggi_gm_sharp_bound(aggi_call *c, double close, double r, double m) {
+    const aggi_gm *g = &c->gm;
+    const double kappa = 1 - ((double)g->n - m) / r;
     double least = 0, longest = 1;
     size_t i;
-    (void)aggi_sum_slices(c, aggi_gm_pass3, c, c->n);
-    for (i = 0; i < c->n; i++) {
-        const double dot = c->part[i] * (inverse[i] * kappa / m); /* u_i.rest/m */
-        least += d[i] > close ? d[i] * (1 - dot) : -d[i];
-        if (d[i] > close)
-            longest = aggi_max(longest, aggi_root0(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
+    (void)aggi_sum_slices(c, aggi_gm_pass3, c, g->n);
+    for (i = 0; i < g->n; i++) {
+        const double dot = c->part[i] * (g->inverse[i] * kappa / m); /* u_i.rest/m */
+        least += g->d[i] > close ? g->d[i] * (1 - dot) : -g->d[i];
+        if (g->d[i] > close)
+            longest = aggi_max(longest, aggi_root0(1 - 2 * dot + aggi_squared(kappa * r / m)));
     }
     return least / longest;
 }
 
-/* the unit of row i, in that of the ball */
-static double aggi_gm_unit(const aggi_call *c, size_t i, double unit) {
-    return aggi_min(aggi_ratio(aggi_root0(c->length[i]), unit), 1e290);
+/* The bound with the true distances d, for a value that the quick one did not prove. */
+static double aggi_gm_slow_bound(aggi_call *c, double value) {
+    aggi_gm *g = &c->gm;
+    const double close = aggi_gm_close(g, value), m = aggi_gm_invert(g, close);
+    double r, least;
+    (void)aggi_sum_slices(c, aggi_gm_pass2, c, 1);
+    r = aggi_root0(c->part[0]);
+    least = aggi_gm_bound(g, r, 1);
+    if (value <= least * (1 + g->gap)) return least; /* as it is whenever r <= n - m */
+    return aggi_max(least, aggi_gm_sharp_bound(c, close, r, m));
 }
 
-/* The bound when |u_i| <= longest and |r| = r; pull_i > 0 for the m rows not close to z. */
-static double aggi_gm_bound(const double *d, const double *pull, size_t n, double r,
-                            double longest) {
-    double least = 0, m = 0, rest, i_d = 0;
+/* Sets c->out, c->report.gap, and d = the exact distances to z, for the point c->weight. d holds
+   about what they are before. */
+static int aggi_gm_prove(aggi_call *c) {
+    aggi_gm *g = &c->gm;
+    double least, value = 0, r, longest = 0;
     size_t i;
-    for (i = 0; i < n; i++) {
-        m += pull[i] > 0;
-        least += pull[i] > 0 ? d[i] / longest : -d[i];
-        i_d += d[i];
-    }
-    rest = aggi_max(0, r - ((double)n - m)) / (m * longest);
-    return (least - rest * i_d) / (1 + rest);
-}
-
-/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances,
-   about, in that unit. */
-static int aggi_gm_prove(aggi_call *c, double unit, const double *guess, double *d, double *pull) {
-    const size_t n = c->n;
-    const double goal = aggi_gap_sought(c->desc);
-    double least, sum = 0, guessed = 0, close, r = 0, longest = 0, m = 0;
-    size_t i;
-    for (i = 0; i < n; i++) guessed += guess[i];
-    close = aggi_gm_close(goal, guess, n, guessed);
-    for (i = 0; i < n; i++) pull[i] = guess[i] > close ? aggi_gm_unit(c, i, unit) / guess[i] : 0;
-    c->inverse = pull;
-    if (aggi_sum_slices(c, aggi_gm_pass1, c, n + 1)) return AGGI_NOT_FINITE;
-    r = aggi_root0(c->part[n]);
-    for (i = 0; i < n; i++) {
-        const double square = c->part[i];
-        longest = aggi_max(longest, aggi_root0(square) * pull[i]);
-        d[i] = aggi_root0(square) * aggi_gm_unit(c, i, unit);
-        sum += d[i];
+    (void)aggi_gm_invert(g, aggi_gm_close(g, aggi_sum(g->d, g->n)));
+    if (aggi_sum_slices(c, aggi_gm_pass1, c, g->n + 1)) return AGGI_NOT_FINITE;
+    r = aggi_root0(c->part[g->n]);
+    for (i = 0; i < g->n; i++) {
+        const double distance = aggi_root0(c->part[i]);
+        longest = aggi_max(longest, distance * g->inverse[i]);
+        g->d[i] = distance * aggi_gm_unit(g, i);
+        value += g->d[i];
     }
     c->report.gap = 0;
-    if (!(sum > 0)) return AGG_OK;
-    least = aggi_gm_bound(d, pull, n, r, aggi_max(1, longest));
-    if (!(sum <= least * (1 + goal))) { /* not proven: do it with the true distances */
-        close = aggi_gm_close(goal, d, n, sum);
-        for (i = 0; i < n; i++) {
-            pull[i] = d[i] > close ? aggi_gm_unit(c, i, unit) / d[i] : 0;
-            m += pull[i] > 0;
-        }
-        (void)aggi_sum_slices(c, aggi_gm_pass2, c, 1);
-        r = aggi_root0(c->part[0]);
-        least = aggi_gm_bound(d, pull, n, r, 1);
-        if (!(sum <= least * (1 + goal)))
-            least =
-                aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, 1 - ((double)n - m) / r,
-                                                    m)); /* r > n - m: else proven */
-    }
-    c->report.gap = least > 0 ? aggi_max(0, sum / least - 1) : aggi_infinity();
+    if (!(value > 0)) return AGG_OK;
+    least = aggi_gm_bound(g, r, aggi_max(1, longest));
+    if (!(value <= least * (1 + g->gap))) least = aggi_gm_slow_bound(c, value);
+    c->report.gap = least > 0 ? aggi_max(0, value / least - 1) : aggi_infinity();
     return AGG_OK;
 }
 
-/* Rounding in m was too coarse, as with rows almost on a line: the angles once more, now from (x_i
-   - z).(x_j - z) itself. */
-static void aggi_gm_angles_job(void *arg, size_t s) {
-    aggi_call *c = (aggi_call *)arg;
+/* part: the dots of all pairs (x_i - z)/scale_i, (x_j - z)/scale_j */
+static void aggi_gm_dots_run(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const aggi_blend blend = aggi_result(c);
     const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
     double *sum = c->part + s * pairs, z[AGGI_BLOCK];
-    size_t at, width, i, j, k, p;
-    for (p = 0; p < pairs; p++) sum[p] = 0;
+    size_t at, width, i, j, p;
+    memset(sum, 0, pairs * sizeof *sum);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_point(c, at, width, z);
+        width = aggi_width(at, end, AGGI_BLOCK);
+        (void)aggi_blend_columns(c, &blend, at, width, z);
         for (i = 0, p = 0; i < n; i++) {
             for (j = i + 1; j < n; j++, p++) {
-                const double si = 1 / c->length[i], sj = 1 / c->length[j];
+                const double si = 1 / c->gm.scale[i], sj = 1 / c->gm.scale[j];
+                const agg_real *x = c->x[i] + at, *y = c->x[j] + at;
                 double lane[8] = {0};
-                for (k = 0; k < width; k++)
-                    lane[k % 8] += ((double)c->x[i][at + k] * si - z[k] * si) *
-                                   ((double)c->x[j][at + k] * sj - z[k] * sj);
+                AGGI_ADD_IN_LANES(lane, 8, width, k,
+                                  ((double)x[k] * si - z[k] * si) *
+                                      ((double)y[k] * sj - z[k] * sj));
                 sum[p] += aggi_sum8(lane);
             }
         }
     }
 }
 
-static void aggi_gm_angles(aggi_call *c, double unit, const double *d, double *cosine) {
-    const size_t n = c->n, pairs = n * (n - 1) / 2;
-    size_t i, j, p;
-    (void)aggi_sum_slices(c, aggi_gm_angles_job, c, pairs);
-    for (i = 0, p = 0; i < n; i++) {
-        const double ui = d[i] / aggi_ratio(aggi_root0(c->length[i]),
-                                            unit); /* distance of row i in its own unit */
-        cosine[i * n + i] = d[i] > 0;
-        for (j = i + 1; j < n; j++, p++) {
-            const double uj = d[j] / aggi_ratio(aggi_root0(c->length[j]), unit);
-            const double dot = c->part[p];
-            cosine[i * n + j] = cosine[j * n + i] =
-                ui > 0 && uj > 0 ? aggi_max(-1, aggi_min(dot / ui / uj, 1)) : 0;
+/* The cosines from (x_i - z).(x_j - z) itself, for rows where rounding in the squared distances was
+   too coarse, as with rows almost on a line. */
+static void aggi_gm_exact_cosines(aggi_call *c) {
+    aggi_gm *g = &c->gm;
+    const size_t n = g->n;
+    const double *dot = c->part;
+    size_t i, j;
+    (void)aggi_sum_slices(c, aggi_gm_dots_run, c, n * (n - 1) / 2);
+    for (i = 0; i < n; i++) {
+        const double di = g->d[i] / aggi_ratio(aggi_root0(g->scale[i]), g->unit);
+        g->cosine[i * n + i] = g->d[i] > 0;
+        for (j = i + 1; j < n; j++, dot++) {
+            const double dj = g->d[j] / aggi_ratio(aggi_root0(g->scale[j]), g->unit);
+            const double v = di > 0 && dj > 0 ? aggi_max(-1, aggi_min(*dot / di / dj, 1)) : 0;
+            g->cosine[i * n + j] = g->cosine[j * n + i] = v;
         }
     }
 }
 
 /* A few Newton steps with exact angles and distances. A step counts if it proves more and is not
-   uphill: where angles are rounding alone, it can go anywhere. */
-static int aggi_gm_polish(aggi_call *c, double unit, double goal) {
-    const size_t n = c->n;
-    double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n,
-           best = c->report.gap, by = 1;
-    const double most = aggi_sum(d, n) * (1 + 1e-15 * (double)n);
+   uphill: where angles are rounding alone, it can go anywhere. g->w is the best point. */
+static int aggi_gm_polish(aggi_call *c) {
+    aggi_gm *g = &c->gm;
+    const double most = aggi_sum(g->d, g->n) * (1 + 1e-15 * (double)g->n);
+    double best = c->report.gap, by = 1;
     size_t t;
     int status = AGG_OK;
-    memcpy(best_w, c->weight, n * sizeof *best_w);
-    for (t = 0; t < 16 && status == AGG_OK && best > goal && by > 0.01; t++) {
+    memcpy(g->w, c->weight, g->n * sizeof *g->w);
+    for (t = 0; t < 16 && status == AGG_OK && best > g->gap && by > 0.01; t++) {
         if (by >= 1) {
-            aggi_gm_angles(c, unit, d, c->mat2);
-            if (!aggi_gm_newton(c->mat2, n, d, step, tmp)) break;
+            aggi_gm_exact_cosines(c);
+            if (!aggi_gm_newton(g)) break;
         }
-        aggi_gm_move(n, best_w, step, by, c->weight);
-        status = aggi_gm_prove(c, unit, d, d, tmp);
-        if (c->report.gap < best && aggi_sum(d, n) <= most) {
+        aggi_gm_move(g, by, c->weight);
+        status = aggi_gm_prove(c);
+        if (c->report.gap < best && aggi_sum(g->d, g->n) <= most) {
             best = c->report.gap;
-            memcpy(best_w, c->weight, n * sizeof *best_w);
+            memcpy(g->w, c->weight, g->n * sizeof *g->w);
             by = 1;
-        } else
+        } else {
             by /= 4;
+        }
     }
-    memcpy(c->weight, best_w, n * sizeof *best_w);
-    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c, unit, d, d, tmp) : status;
+    memcpy(c->weight, g->w, g->n * sizeof *g->w);
+    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c) : status;
 }
 
-/* distances, solve, prove */
-static int aggi_gm_attempt(aggi_call *c, double *unit) {
-    const size_t n = c->n;
-    double radius, *w = c->vec, *guess = c->vec + n, *pull = c->back;
-    size_t i, center;
-    int status = aggi_find_pairs(c, c->exact);
-    if (status) return status;
-    center = aggi_best_ball(c, n / 2 + 1, &radius);
-    *unit = radius > 0 ? aggi_pair_root(&c->pairs, radius) : 1;
-    for (i = 0; i < n; i++) {
-        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * n + i]);
-        c->length[i] = c->pairs.wide ? aggi_even_power(aggi_max(root, *unit))
-                                     : 1; /* a unit for row i, so that its squares fit */
-        w[i] = i == center;
-        guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
-        pull[i] = 1;
+/* The units, and the centre of the smallest ball of a majority as the point. */
+static void aggi_gm_start(aggi_call *c, size_t center, double radius) {
+    aggi_gm *g = &c->gm;
+    size_t i;
+    g->n = c->n;
+    g->gap = aggi_gap_sought(c->desc);
+    g->unit = radius > 0 ? aggi_pair_root(&c->pairs, radius) : 1;
+    for (i = 0; i < g->n; i++) {
+        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * g->n + i]);
+        g->scale[i] = c->pairs.wide ? aggi_even_power(aggi_max(root, g->unit)) : 1;
+        g->w[i] = i == center;
+        g->d[i] = aggi_min(aggi_ratio(root, g->unit), 1e290);
+        g->pull[i] = 1;
     }
-    if (radius > 0) { /* else a majority coincides, and is the median */
-        aggi_gm_matrix(c, center, radius, pull);
-        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap_sought(c->desc), c->vec);
-    }
-    for (i = 0, c->total = 0; i < n; i++) c->total += w[i];
-    for (i = 0; i < n; i++) c->weight[i] = w[i] / c->total * pull[i];
-    for (i = 0; i < n; i++) c->weight[center] += w[i] / c->total * (1 - pull[i]);
+}
+
+/* c->weight = w for the rows themselves: what a row was pulled in by goes to the centre */
+static void aggi_gm_weigh(aggi_call *c, size_t center) {
+    const aggi_gm *g = &c->gm;
+    const double total = aggi_sum(g->w, g->n);
+    size_t i;
+    for (i = 0; i < g->n; i++) c->weight[i] = g->w[i] / total * g->pull[i];
+    for (i = 0; i < g->n; i++) c->weight[center] += g->w[i] / total * (1 - g->pull[i]);
     c->total = 1;
-    status = aggi_gm_prove(c, *unit, guess, guess, c->vec + 3 * n);
-    for (i = 0; i < n; i++)
-        if (!(pull[i] > 0))
-            c->report.gap = 0; /* within the ball the value is that row's distance, all but */
+}
+
+/* Distances, solve, prove. If the ball has radius 0 a majority coincides, and is the median. */
+static int aggi_gm_attempt(aggi_call *c, int exact) {
+    aggi_gm *g = &c->gm;
+    double radius;
+    size_t i, center;
+    int status = aggi_find_pairs(c, exact);
+    if (status) return status;
+    center = aggi_best_ball(c, c->n / 2 + 1, &radius);
+    aggi_gm_start(c, center, radius);
+    if (radius > 0) {
+        aggi_gm_squares(c, center, radius);
+        aggi_gm_solve(g);
+    }
+    aggi_gm_weigh(c, center);
+    status = aggi_gm_prove(c);
+    for (i = 0; i < g->n; i++) /* with a row so far away, the value is its distance from the ball */
+        if (!(g->pull[i] > 0)) c->report.gap = 0;
     return status;
 }
 
 /* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report
-   then has Weiszfeld's, which are 1/distance and name the same point. d as aggi_gm_prove() left it.
-   */
+   then has Weiszfeld's, which are 1/distance and name the same point. */
 static void aggi_gm_shares(aggi_call *c) {
-    const double *d = c->vec + c->n;
+    const double *d = c->gm.d;
     double nearest = aggi_infinity(), sum = 0, least = 0;
     size_t i;
     for (i = 0; i < c->n; i++) {
@@ -2680,23 +2776,17 @@ static void aggi_gm_shares(aggi_call *c) {
     for (i = 0; i < c->n; i++) c->weight[i] /= sum;
 }
 
-static int aggi_gm(aggi_call *c) {
-    const double goal =
-        aggi_gap_sought(c->desc); /* with rows far away, what goes beyond it loses the near ones */
-    double unit;
-    int status;
-    c->exact = 0;
-    status = aggi_gm_attempt(c, &unit);
-    if (status == AGG_OK &&
-        c->report.gap >
-            goal) { /* far rows and few coordinates need better distances than float's */
-        c->exact = 1;
-        status = aggi_gm_attempt(c, &unit);
-    }
-    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
-    c->exact = 0;
-    if (status == AGG_OK && c->report.weight) aggi_gm_shares(c);
-    return status != AGG_OK ? status : c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
+/* What does not reach the goal is tried again with distances in double, which rows far away and few
+   coordinates need, and then polished. No more than the goal: next to giants, polishing beyond it
+   loses the other rows in rounding. */
+static int aggi_geometric_median(aggi_call *c) {
+    const double goal = aggi_gap_sought(c->desc);
+    int status = aggi_gm_attempt(c, 0);
+    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_attempt(c, 1);
+    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c);
+    if (status != AGG_OK) return status;
+    if (c->report.weight) aggi_gm_shares(c);
+    return c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
 }
 
 static int aggi_mean(aggi_call *c) {
@@ -3098,7 +3188,7 @@ static int aggi_apply_rule(aggi_call *c) {
     case AGG_CWMED: return aggi_cwmed(c);
     case AGG_KRUM: return aggi_krum(c, 1);
     case AGG_MULTI_KRUM: return aggi_krum(c, aggi_or(c->desc->q, c->n - c->f));
-    case AGG_GM: return aggi_gm(c);
+    case AGG_GM: return aggi_geometric_median(c);
     case AGG_MEAN: return aggi_mean(c);
     case AGG_BULYAN: return aggi_bulyan(c);
     case AGG_CCLIP: return aggi_cclip(c);
