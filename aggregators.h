@@ -152,55 +152,38 @@
 extern "C" {
 #endif
 
-/*  X(id, name, cost, order-optimal in the paper's table) */
-#define AGG_RULE_LIST(X)                                    \
-    X(AGG_MDA,        "MDA",        "n^2 d + search", 1)    \
-    X(AGG_CWTM,       "CWTM",       "n d",            1)    \
-    X(AGG_MEAMED,     "MeaMed",     "n d",            1)    \
-    X(AGG_CWMED,      "CWMed",      "n d",            0)    \
-    X(AGG_KRUM,       "Krum",       "n^2 d",          0)    \
-    X(AGG_MULTI_KRUM, "Multi-Krum", "n^2 d",          0)    \
-    X(AGG_GM,         "GM",         "n^2 d",          0)    \
-    X(AGG_MEAN,       "mean",       "n d",            0)    \
-    X(AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0)    \
-    X(AGG_CCLIP,      "CClip",      "n d",            0)    \
-    X(AGG_CGE,        "CGE",        "n d",            0)    \
-    X(AGG_MONNA,      "MoNNA",      "n d",            0)    \
-    X(AGG_CAF,        "CAF",        "n^2 d + f n^3",  0)    \
-    X(AGG_SMEA,       "SMEA",       "n^2 d + search", 0)
-#define AGG_X(id, name, cost, optimal) id,
-typedef enum agg_rule { AGG_RULE_LIST(AGG_X) AGG_RULE_COUNT } agg_rule;
-#undef AGG_X
+typedef enum agg_rule { /* described above, under RULES */
+    AGG_MDA,   AGG_CWTM,  AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_MULTI_KRUM, AGG_GM,
+    AGG_MEAN,  AGG_BULYAN, AGG_CCLIP, AGG_CGE,   AGG_MONNA, AGG_CAF,       AGG_SMEA,
+    AGG_RULE_COUNT
+} agg_rule;
 
-#define AGG_STATUS_LIST(X)                                                                                  \
-    X(AGG_OK,          "ok")                                                                                \
-    X(AGG_INEXACT,     "out is written, but the search budget or rounding ended it early: see the report")  \
-    X(AGG_ERR_ARG,     "null pointer, zero rows, zero length, unknown rule or option out of range")         \
-    X(AGG_ERR_BOUND,   "f is more than this rule survives among n: see agg_max_f()")                        \
-    X(AGG_ERR_ROWS,    "more than f rows are missing or not finite")                                        \
-    X(AGG_ERR_PIVOT,   "the trusted row, MoNNA's pivot, is missing or not finite")                          \
-    X(AGG_ERR_RNG,     "random numbers are needed and the callback is NULL")                                \
-    X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                                      \
+#define AGG_STATUS_LIST(X)                                                                         \
+    X(AGG_OK,          "ok")                                                                       \
+    X(AGG_INEXACT,     "out is written, but the search budget or rounding ended it early: "        \
+                       "see the report")                                                           \
+    X(AGG_ERR_ARG,     "null pointer, zero rows, zero length, unknown rule or option out of "      \
+                       "range")                                                                    \
+    X(AGG_ERR_BOUND,   "f is more than this rule survives among n: see agg_max_f()")               \
+    X(AGG_ERR_ROWS,    "more than f rows are missing or not finite")                               \
+    X(AGG_ERR_PIVOT,   "the trusted row, MoNNA's pivot, is missing or not finite")                 \
+    X(AGG_ERR_RNG,     "random numbers are needed and the callback is NULL")                       \
+    X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                             \
     X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")
 #define AGG_X(id, text) id,
 typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
 
-typedef enum agg_pre { AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC, AGG_PRE_COUNT } agg_pre;
+typedef enum agg_pre {
+    AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC,
+    AGG_PRE_COUNT
+} agg_pre;
 
-#define AGG_ATTACK_LIST(X)                           \
-    X(AGG_ATTACK_SIGN_FLIP, "sign flipping")         \
-    X(AGG_ATTACK_NOISE,     "random noise")          \
-    X(AGG_ATTACK_GAUSSIAN,  "Gaussian noise")        \
-    X(AGG_ATTACK_ZERO,      "zero")                  \
-    X(AGG_ATTACK_IPM,       "inner product")         \
-    X(AGG_ATTACK_ALIE,      "ALIE")                  \
-    X(AGG_ATTACK_MIMIC,     "mimic")                 \
-    X(AGG_ATTACK_INF,       "Inf")                   \
-    X(AGG_ATTACK_NAN,       "NaN")
-#define AGG_X(id, name) id,
-typedef enum agg_attack_kind { AGG_ATTACK_LIST(AGG_X) AGG_ATTACK_COUNT } agg_attack_kind;
-#undef AGG_X
+typedef enum agg_attack_kind {
+    AGG_ATTACK_SIGN_FLIP, AGG_ATTACK_NOISE, AGG_ATTACK_GAUSSIAN, AGG_ATTACK_ZERO, AGG_ATTACK_IPM,
+    AGG_ATTACK_ALIE,      AGG_ATTACK_MIMIC, AGG_ATTACK_INF,      AGG_ATTACK_NAN,
+    AGG_ATTACK_COUNT
+} agg_attack_kind;
 
 typedef struct agg_rng {                /* random numbers from the caller */
     uint64_t (*next)(void *self);       /* 64 random bits */
@@ -261,6 +244,7 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
 AGG_API const char *agg_status_text(agg_status s);         /* never NULL */
 AGG_API const char *agg_rule_name(agg_rule rule);          /* never NULL */
 AGG_API const char *agg_rule_cost(agg_rule rule);          /* "n d", "n^2 d", ... */
+AGG_API const char *agg_pre_name(agg_pre pre);             /* never NULL */
 AGG_API const char *agg_attack_name(agg_attack_kind kind); /* never NULL */
 AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* by the paper: linear speed-up in n while f = O(sqrt n) */
 AGG_API size_t      agg_max_f(agg_rule rule, size_t n);    /* most adversaries the rule survives among n */
@@ -732,18 +716,17 @@ typedef struct aggi_blend {
     double total;
 } aggi_blend;
 
-/* A pre-aggregation: new row j = sum_i weight[j * n_in + i] row_i / total[j]. */
-typedef struct aggi_mix {
-    size_t n_in, n_out;
-    double *weight, *total;
-    agg_real *rows;
-} aggi_mix;
-
 /* Distances of all pairs of rows in play. */
 typedef struct aggi_pairs {
     double *entry; /* n x n: squared distances; roots of distances if wide */
     int wide;
+    double *score; /* n: Krum's */
 } aggi_pairs;
+
+static void aggi_pairs_layout(aggi_pairs *p, aggi_arena *a, size_t n) {
+    p->entry = aggi_take_f64(a, n * n);
+    p->score = aggi_take_f64(a, n);
+}
 
 #define AGGI_LESSER  1u
 #define AGGI_GREATER 2u
@@ -861,39 +844,111 @@ static void aggi_gm_layout(aggi_gm *g, aggi_arena *a, size_t n) {
     g->inverse = aggi_take_f64(a, n);
 }
 
+/* CAF and SMEA: spectra of scatter matrices. */
+typedef struct aggi_spectrum {
+    double *gram;        /* n x n: dot products of rows around their mean */
+    double *scaled;      /* n x n: CAF: the same times the roots of the weights */
+    double *power;       /* n x n: scratch of aggi_top_eigen() */
+    double *square;      /* n x n */
+    double *mean_square; /* n: of the distances of a row to the others */
+    double *weight;      /* n: of the rows in the matrix */
+    double *vector;      /* n: top eigenvector */
+    double *off;         /* n: CAF: how far a row is off along it, squared */
+    size_t *subset;      /* n: rows in the matrix */
+    size_t *best;        /* n: SMEA: the best subset so far */
+} aggi_spectrum;
+
+static void aggi_spectrum_layout(aggi_spectrum *g, aggi_arena *a, size_t n) {
+    g->gram = aggi_take_f64(a, n * n);
+    g->scaled = aggi_take_f64(a, n * n);
+    g->power = aggi_take_f64(a, n * n);
+    g->square = aggi_take_f64(a, n * n);
+    g->mean_square = aggi_take_f64(a, n);
+    g->weight = aggi_take_f64(a, n);
+    g->vector = aggi_take_f64(a, n);
+    g->off = aggi_take_f64(a, n);
+    g->subset = aggi_take_size(a, n);
+    g->best = aggi_take_size(a, n);
+}
+
+static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
+    return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
+}
+
+/* Rows that a kernel is to work on: those Bulyan picked; CClip's centre and all others. */
+typedef struct aggi_picked {
+    const agg_real **row; /* n + 1 */
+    double *share;        /* n + 1 */
+    int *taken;           /* n: Bulyan: row i was picked */
+} aggi_picked;
+
+static void aggi_picked_layout(aggi_picked *p, aggi_arena *a, size_t n) {
+    p->row = aggi_take_rows(a, n + 1);
+    p->share = aggi_take_f64(a, n + 1);
+    p->taken = (int *)aggi_take(a, n, sizeof *p->taken);
+}
+
+/* A pre-aggregation: new row j = sum_i weight[j * n_in + i] row_i / total[j]. */
+typedef struct aggi_mix {
+    size_t n_in, n_out;
+    double *weight, *total;
+    agg_real *row; /* n_out x dim */
+} aggi_mix;
+
+static void aggi_mix_layout(aggi_mix *m, aggi_arena *a, size_t n, size_t dim) {
+    m->weight = aggi_take_f64(a, n * n);
+    m->total = aggi_take_f64(a, n);
+    m->row = (agg_real *)aggi_take(a, dim, n * sizeof *m->row);
+}
+
+/* The caller's rows that are there: not NULL and, once they were scanned, finite. */
+typedef struct aggi_senders {
+    const agg_real **row;
+    size_t *id; /* their places in the caller's array */
+    size_t n;
+} aggi_senders;
+
+/* A call: what it was asked, the rows in play, the result, and the memory of each family. */
 typedef struct aggi_call {
     const agg_desc *desc;
     agg_report report;
-    size_t n, f, dim; /* rows in play now, adversaries still possible among them */
-    size_t slices;    /* jobs: parts of the coordinates; depends on n and dim alone */
-    int scanned;      /* every row was scanned for NaN and Inf */
+    size_t dim, slices; /* numbers of a row, and the parts they are cut into, one for each job */
     int avx2;
-    const agg_real **x;      /* n (and one spare) rows in play */
-    const agg_real **chosen; /* n + 1: rows some kernel is to work on */
-    const agg_real **sent;   /* the rows as sent, without the dropped ones */
-    size_t sent_n;
-    size_t *id; /* their index in the caller's array */
-    size_t pivot;
-    double *weight; /* result of a row-mixing rule: sum_i weight_i x_i / total */
+    int scanned; /* every row was looked at for NaN and Inf: see aggi_aggregate() */
+    aggi_senders sent;
+    const agg_real **x; /* n: the rows in play: those sent, or what pre-aggregations made of them */
+    size_t n, f;        /* how many, and how many adversaries may be among them */
+    size_t pivot;       /* MoNNA's row among them; n: it is not there */
+    double *weight;     /* n: result of a rule that mixes rows: sum_i weight_i x_i / total */
     double total;
-    double *length; /* n: ROOTS of distances to a vector, see aggi_root() */
-    double *back;   /* n: weights on their way back through the pre-aggregations */
-    agg_real *out;  /* dim: the result until it is sure to be one */
-    aggi_item *item;
-    double *part; /* slices x partial sums */
+    agg_real *out;   /* dim: the result until it is sure to be one */
+    double *key;     /* n: what rows are ranked by */
+    aggi_item *item; /* 2 n: the ranking */
+    double *part;    /* slices x the sums of a kernel */
     aggi_pairs pairs;
     aggi_columns columns;
-    aggi_gm gm;
-    aggi_mix mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
-    size_t mixes;
     aggi_cover cover;
-    double *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
-    size_t *pick;                           /* Bulyan, SMEA */
+    aggi_gm gm;
+    aggi_spectrum spectrum;
+    aggi_picked picked;
+    aggi_mix mix[2];
 } aggi_call;
 
-static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
+/* what every call needs; sums: the most that a kernel makes */
+static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
+    const size_t n = c->desc->n;
+    c->sent.row = aggi_take_rows(a, n);
+    c->sent.id = aggi_take_size(a, n);
+    c->x = aggi_take_rows(a, n);
+    c->weight = aggi_take_f64(a, n);
+    c->out = aggi_take_real(a, c->dim);
+    c->key = aggi_take_f64(a, n);
+    c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
+    c->part = aggi_take_f64(a, c->slices * sums);
+}
 
-static int aggi_uses_pre(const agg_desc *d, agg_pre p) { return d->pre[0] == p || d->pre[1] == p; }
+/* options and their defaults */
+static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
 
 static size_t aggi_bucket(const agg_desc *d) { return aggi_or(d->bucket, 2); }
 
@@ -907,71 +962,6 @@ static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->
 
 /* less is lost in rounding */
 static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); }
-
-static int aggi_sorts_columns(const agg_desc *d) {
-    return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED ||
-           d->rule == AGG_BULYAN || d->rule == AGG_CCLIP;
-}
-
-static int aggi_needs_pairs(const agg_desc *d) {
-    return d->rule == AGG_MDA || d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM ||
-           d->rule == AGG_GM || d->rule == AGG_BULYAN || d->rule == AGG_CAF ||
-           d->rule == AGG_SMEA || aggi_uses_pre(d, AGG_PRE_NNM);
-}
-
-static size_t aggi_slices(size_t n, size_t dim) {
-    const size_t most = n > 256 ? 4 : 16, want = dim / AGGI_CHUNK;
-    return want < 1 ? 1 : want > most ? most : want;
-}
-
-/* the one place that knows how much memory a desc needs */
-static void aggi_layout(aggi_call *c, aggi_arena *a) {
-    const agg_desc *d = c->desc;
-    const size_t n = d->n, dim = d->dim, s = c->slices;
-    const int pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
-    const size_t pairs = square && n <= (size_t)-1 / 64 / n ? n * (n - 1) / 2 : 0;
-    const size_t part = pair_rule && pairs > 2 * n ? pairs : 2 * n + 2;
-    size_t i;
-    if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) ||
-        (square && n > (size_t)-1 / 64 / n)) {
-        a->bad = 1;
-        return;
-    }
-    c->x = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
-    c->sent = (const agg_real **)aggi_take(a, n, sizeof *c->sent);
-    c->id = (size_t *)aggi_take(a, n, sizeof *c->id);
-    c->weight = (double *)aggi_take(a, n + 1, sizeof *c->weight);
-    c->length = (double *)aggi_take(a, n, sizeof *c->length);
-    c->chosen = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
-    c->back = (double *)aggi_take(a, n + 1, sizeof *c->back);
-    c->out = (agg_real *)aggi_take(a, dim, sizeof *c->out);
-    c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
-    c->part = (double *)aggi_take(a, s * part, sizeof *c->part);
-    if (pair_rule) c->pairs.entry = aggi_take_f64(a, n * n);
-    if (aggi_sorts_columns(d)) {
-        aggi_columns_layout(&c->columns, a, n, s);
-        c->pick = (size_t *)aggi_take(a, n, sizeof *c->pick);
-    }
-    for (i = 0; i < 2; i++) {
-        if (d->pre[i] == AGG_PRE_NONE) continue;
-        c->mix_room[i].rows =
-            (agg_real *)aggi_take(a, n, dim > (size_t)-1 / 8 ? (size_t)-1 : dim * sizeof(agg_real));
-        c->mix_room[i].weight = (double *)aggi_take(a, n * n, sizeof(double));
-        c->mix_room[i].total = (double *)aggi_take(a, n, sizeof(double));
-    }
-    if (d->rule == AGG_MDA) aggi_cover_layout(&c->cover, a, n, d->f);
-    if (d->rule == AGG_GM) aggi_gm_layout(&c->gm, a, n);
-    if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
-        c->mat = (double *)aggi_take(a, n * n, sizeof *c->mat);
-        c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
-        c->vec = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
-    }
-    if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
-        c->mat3 = (double *)aggi_take(a, n * n, sizeof *c->mat3);
-        c->mat4 = (double *)aggi_take(a, n * n, sizeof *c->mat4);
-        c->pick = (size_t *)aggi_take(a, n, 2 * sizeof *c->pick);
-    }
-}
 
 /* job(arg, s) for every slice s of the coordinates */
 static void aggi_run(const aggi_call *c, agg_job *job, void *arg) {
@@ -1281,6 +1271,30 @@ static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_
     return AGG_OK;
 }
 
+/* c->item = all rows by distance from row i, itself first */
+static void aggi_by_distance(aggi_call *c, size_t i) {
+    aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
+}
+
+/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
+   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
+   .. count-1]. */
+static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
+    size_t i, best = 0;
+    *radius = aggi_infinity();
+    for (i = 0; i < c->n; i++) {
+        const double *row = c->pairs.entry + i * c->n;
+        size_t closer = 0, j;
+        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
+        if (closer < count) continue; /* no smaller ball here: spare the sort */
+        aggi_by_distance(c, i);
+        *radius = c->item[count - 1].key;
+        best = i;
+    }
+    aggi_by_distance(c, best);
+    return best;
+}
+
 /* ---- 5 weighted sums of rows ----------------------------------------------------------------- */
 
 /* The blend sum_i weight_i row_i / total. The weights sum to total, so it is written as
@@ -1371,6 +1385,22 @@ static aggi_blend aggi_result(const aggi_call *c) {
     b.n = c->n;
     b.total = c->total;
     return b;
+}
+
+/* the result is the mean of these rows */
+static void aggi_choose(aggi_call *c, const size_t *row, size_t count) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 0;
+    for (i = 0; i < count; i++) c->weight[row[i]] = 1;
+    c->total = (double)count;
+}
+
+/* the result is the mean of the first `count` rows of c->item */
+static void aggi_choose_ranked(aggi_call *c, size_t count) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 0;
+    for (i = 0; i < count; i++) c->weight[c->item[i].index] = 1;
+    c->total = (double)count;
 }
 
 typedef struct aggi_combine_job {
@@ -1705,6 +1735,8 @@ static void aggi_window_run(void *arg, size_t s) {
     job->status[s] = aggi_window_slice(job, s, inside);
 }
 
+enum { AGGI_MIDDLE, AGGI_CLOSEST };
+
 /* c->out = per column the mean of `keep` of the n values: the middle ones, or those closest to the
    median. c->weight = the shares of the rows, averaged over the columns, if the report wants them. */
 static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
@@ -1729,49 +1761,7 @@ static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n,
     return AGG_OK;
 }
 
-/* ---- 5 the rules ----------------------------------------------------------------------------- */
-/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->out itself and
-   sets total to 0. */
-
-/* the result is the mean of these rows */
-static void aggi_choose(aggi_call *c, const size_t *row, size_t count) {
-    size_t i;
-    for (i = 0; i < c->n; i++) c->weight[i] = 0;
-    for (i = 0; i < count; i++) c->weight[row[i]] = 1;
-    c->total = (double)count;
-}
-
-/* the result is the mean of the first `count` rows of c->item */
-static void aggi_choose_ranked(aggi_call *c, size_t count) {
-    size_t i;
-    for (i = 0; i < c->n; i++) c->weight[i] = 0;
-    for (i = 0; i < count; i++) c->weight[c->item[i].index] = 1;
-    c->total = (double)count;
-}
-
-/* c->item = all rows by distance from row i, itself first */
-static void aggi_by_distance(aggi_call *c, size_t i) {
-    aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
-}
-
-/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
-   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
-   .. count-1]. */
-static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
-    size_t i, best = 0;
-    *radius = aggi_infinity();
-    for (i = 0; i < c->n; i++) {
-        const double *row = c->pairs.entry + i * c->n;
-        size_t closer = 0, j;
-        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
-        if (closer < count) continue; /* no smaller ball here: spare the sort */
-        aggi_by_distance(c, i);
-        *radius = c->item[count - 1].key;
-        best = i;
-    }
-    aggi_by_distance(c, best);
-    return best;
-}
+/* ---- 7 MDA ----------------------------------------------------------------------------------- */
 
 /* A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than r; so
    it is what a vertex cover of that graph leaves out. The least diameter is found by bisection over
@@ -2121,49 +2111,65 @@ static int aggi_mda(aggi_call *c) {
     return status;
 }
 
-/* Coordinate-wise rules: all are a window on the sorted column. */
-static int aggi_cwtm(aggi_call *c) { return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0); }
+/* ---- 8 CWTM, MeaMed, CWMed, Krum, Multi-Krum ------------------------------------------------- */
 
-static int aggi_meamed(aggi_call *c) { return aggi_window(c, c->x, c->n, c->n - c->f, 1); }
+static int aggi_cwtm(aggi_call *c) {
+    return aggi_window(c, c->x, c->n, c->n - 2 * c->f, AGGI_MIDDLE);
+}
 
-static int aggi_cwmed(aggi_call *c) { return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0); }
+static int aggi_meamed(aggi_call *c) {
+    return aggi_window(c, c->x, c->n, c->n - c->f, AGGI_CLOSEST);
+}
 
-/* Krum: score_i = sum of squared distances to the nearest of the m rows that are still candidates
-   (alive == NULL: all). */
-static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const size_t *gone) {
+static int aggi_cwmed(aggi_call *c) {
+    return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, AGGI_MIDDLE);
+}
+
+/* Sum of squared distances of row i to its nearest `neighbours` others; rows with gone[j] are left
+   out (gone == NULL: none). If the matrix is wide, the root of its root. */
+static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const int *gone) {
+    const double *row = c->pairs.entry + i * c->n;
+    const aggi_item *item = c->item;
     double most, sum = 0;
-    size_t j, m = 0;
+    size_t j, others = 0;
     for (j = 0; j < c->n; j++)
-        if (j != i && !(gone && gone[j])) {
-            c->item[m].key = c->pairs.entry[i * c->n + j];
-            c->item[m++].index = j;
-        }
-    aggi_sort(c->item, m);
+        if (j != i && !(gone && gone[j])) c->key[others++] = row[j];
+    aggi_rank(c->item, c->key, others, others);
     if (!c->pairs.wide || !neighbours) {
-        for (j = 0; j < neighbours; j++) sum += c->item[j].key;
+        for (j = 0; j < neighbours; j++) sum += item[j].key;
         return sum;
     }
-    most = c->item[neighbours - 1].key; /* the root of the score, then */
+    most = item[neighbours - 1].key;
     for (j = 0; j < neighbours && most > 0; j++)
-        sum += aggi_pair_square(&c->pairs, c->item[j].key, most);
+        sum += aggi_pair_square(&c->pairs, item[j].key, most);
     return most * aggi_root0(aggi_root0(sum));
 }
 
-/* candidates - f - 1, classic - f - 2 */
+/* of so many candidates: candidates - f - 1, classic - f - 2 */
 static size_t aggi_neighbours(const aggi_call *c, size_t candidates) {
     const size_t less = c->f + 1 + (c->desc->classic_krum ? 1 : 0);
     return candidates > less ? candidates - less : 0;
 }
 
-static int aggi_krum(aggi_call *c, size_t q) {
+/* the q rows of least score */
+static int aggi_best_scores(aggi_call *c, size_t q) {
+    const size_t neighbours = aggi_neighbours(c, c->n);
     size_t i;
     const int status = aggi_find_pairs(c, 0);
     if (status) return status;
-    for (i = 0; i < c->n; i++) c->length[i] = aggi_krum_score(c, i, aggi_neighbours(c, c->n), NULL);
-    aggi_rank(c->item, c->length, c->n, c->n);
+    for (i = 0; i < c->n; i++) c->pairs.score[i] = aggi_krum_score(c, i, neighbours, NULL);
+    aggi_rank(c->item, c->pairs.score, c->n, c->n);
     aggi_choose_ranked(c, q);
     return AGG_OK;
 }
+
+static int aggi_krum(aggi_call *c) { return aggi_best_scores(c, 1); }
+
+static int aggi_multi_krum(aggi_call *c) {
+    return aggi_best_scores(c, aggi_or(c->desc->q, c->n - c->f));
+}
+
+/* ---- 9 GM ------------------------------------------------------------------------------------ */
 
 /* The median lies in the affine hull of the rows, so everything but the result itself can be had
    from their squared distances: for z = sum_i w_i x_i with sum w = 1,
@@ -2789,6 +2795,8 @@ static int aggi_geometric_median(aggi_call *c) {
     return c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
 }
 
+/* ---- 10 mean, Bulyan, CClip, CGE, MoNNA ------------------------------------------------------ */
+
 static int aggi_mean(aggi_call *c) {
     size_t i;
     for (i = 0; i < c->n; i++) c->weight[i] = 1;
@@ -2796,91 +2804,123 @@ static int aggi_mean(aggi_call *c) {
     return AGG_OK;
 }
 
+/* the row of least score that is not taken yet, t of them being so */
+static size_t aggi_bulyan_pick(aggi_call *c, size_t t) {
+    const size_t neighbours = aggi_neighbours(c, c->n - t);
+    const int *taken = c->picked.taken;
+    double best = 0;
+    size_t i, pick = c->n;
+    for (i = 0; i < c->n; i++) {
+        double score;
+        if (taken[i]) continue;
+        score = aggi_krum_score(c, i, neighbours, taken);
+        if (pick < c->n && !(score < best)) continue;
+        best = score;
+        pick = i;
+    }
+    return pick;
+}
+
 static int aggi_bulyan(aggi_call *c) {
     const size_t theta = c->n - 2 * c->f;
-    size_t i, t, *gone = c->pick;
-    int status = aggi_find_pairs(c, 0);
+    int *taken = c->picked.taken, status = aggi_find_pairs(c, 0);
+    size_t i, t;
     if (status) return status;
-    for (i = 0; i < c->n; i++) gone[i] = 0;
-    for (t = 0; t < theta; t++) {
-        const size_t neighbours = aggi_neighbours(c, c->n - t);
-        double best = aggi_infinity();
-        size_t pick = c->n;
-        for (i = 0; i < c->n; i++) {
-            double score;
-            if (gone[i]) continue;
-            score = aggi_krum_score(c, i, neighbours, gone);
-            if (pick == c->n || score < best) {
-                best = score;
-                pick = i;
-            }
-        }
-        gone[pick] = 1;
-    }
+    memset(taken, 0, c->n * sizeof *taken);
+    for (t = 0; t < theta; t++) taken[aggi_bulyan_pick(c, t)] = 1;
     for (i = 0, t = 0; i < c->n; i++)
-        if (gone[i]) c->chosen[t++] = c->x[i];
-    status = aggi_window(c, c->chosen, theta, theta - 2 * c->f, 1);
-    for (i = c->n; c->report.weight && i-- > 0;) c->weight[i] = gone[i] ? c->weight[--t] : 0;
+        if (taken[i]) c->picked.row[t++] = c->x[i];
+    status = aggi_window(c, c->picked.row, theta, theta - 2 * c->f, AGGI_CLOSEST);
+    if (status) return status;
+    for (i = c->n; c->report.weight && i-- > 0;) /* from the picked rows to all, in place */
+        c->weight[i] = taken[i] ? c->weight[--t] : 0;
+    return AGG_OK;
+}
+
+/* c->out = desc.start or the coordinate-wise median */
+static int aggi_cclip_start(aggi_call *c) {
+    const agg_real *start = c->desc->start;
+    memset(c->weight, 0, c->n * sizeof *c->weight);
+    if (!start) return aggi_cwmed(c);
+    if (!aggi_all_finite(start, c->dim)) return AGG_ERR_ARG;
+    memcpy(c->out, start, c->dim * sizeof *c->out);
+    return AGG_OK;
+}
+
+/* v += mean_i (x_i - v) min(1, tau/||x_i - v||), that is v times what the rows' shares leave, plus
+   the rows times their shares. tau is a root; < 0: it is the median of ||x_i - v||. */
+static int aggi_cclip_step(aggi_call *c, double *tau) {
+    double *kept = c->picked.share, *share = kept + 1;
+    aggi_blend blend;
+    size_t i;
+    int status = aggi_find_roots(c, c->x, c->n, c->out, share);
+    if (status) return status;
+    if (*tau < 0) {
+        aggi_rank(c->item, share, c->n, c->n);
+        *tau = aggi_median_root(c->item, c->n);
+    }
+    *kept = 1;
+    c->picked.row[0] = c->out;
+    for (i = 0; i < c->n; i++) {
+        share[i] = (share[i] <= *tau ? 1 : aggi_ratio(*tau, share[i])) / (double)c->n;
+        *kept -= share[i];
+        c->picked.row[i + 1] = c->x[i];
+    }
+    *kept = aggi_max(*kept, 0);
+    blend.row = c->picked.row;
+    blend.weight = c->picked.share;
+    blend.n = c->n + 1;
+    blend.total = 1;
+    status = aggi_combine(c, &blend);
+    for (i = 0; i < c->n; i++) c->weight[i] = c->weight[i] * *kept + share[i];
     return status;
 }
 
 static int aggi_cclip(aggi_call *c) {
-    const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
-    double tau = aggi_root0(c->desc->tau), kept = 0;
-    aggi_blend blend;
-    size_t i, t;
-    int status = AGG_OK;
-    for (i = 0; i <= n; i++) c->weight[i] = 0;
-    if (c->desc->start) {
-        for (i = 0; i < c->dim; i++)
-            if (!aggi_finite((double)c->desc->start[i])) return AGG_ERR_ARG;
-        memcpy(c->out, c->desc->start, c->dim * sizeof *c->out);
-    } else
-        status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0);
-    for (t = 0; t < iterations && status == AGG_OK; t++) {
-        status = aggi_find_roots(c, c->x, n, c->out, c->length);
-        if (status) return status;
-        if (!t && !(c->desc->tau > 0)) {
-            aggi_rank(c->item, c->length, n, n);
-            tau = aggi_median_root(c->item, n);
-        }
-        for (i = 0, kept = 1; i < n; i++) {
-            const double share =
-                (c->length[i] <= tau ? 1 : aggi_ratio(tau, c->length[i])) / (double)n;
-            c->length[i] = share;
-            kept -= share;
-        }
-        c->chosen[0] = c->out;
-        c->back[0] = kept = aggi_max(kept, 0);
-        for (i = 0; i < n; i++) {
-            c->chosen[i + 1] = c->x[i];
-            c->back[i + 1] = c->length[i];
-        }
-        blend.row = c->chosen;
-        blend.weight = c->back;
-        blend.n = n + 1;
-        blend.total = 1;
-        status = aggi_combine(c, &blend);
-        for (i = 0; i < n; i++) c->weight[i] = c->weight[i] * kept + c->length[i];
-    }
+    const size_t iterations = aggi_or(c->desc->iterations, 3);
+    double tau = c->desc->tau > 0 ? aggi_root0(c->desc->tau) : -1;
+    size_t t;
+    int status = aggi_cclip_start(c);
+    for (t = 0; t < iterations && status == AGG_OK; t++) status = aggi_cclip_step(c, &tau);
     return status;
 }
 
-/* the n-f rows nearest to center; NULL: of least norm */
-static int aggi_nearest(aggi_call *c, const agg_real *center) {
-    const int status = aggi_find_roots(c, c->x, c->n, center, c->length);
+/* the n-f rows nearest to center (NULL: of least norm); row `first` whatever coincides with it */
+static int aggi_nearest(aggi_call *c, const agg_real *center, size_t first) {
+    const int status = aggi_find_roots(c, c->x, c->n, center, c->key);
     if (status) return status;
-    aggi_rank(c->item, c->length, c->n, center ? c->pivot : c->n); /* itself first */
+    aggi_rank(c->item, c->key, c->n, first);
     aggi_choose_ranked(c, c->n - c->f);
     return AGG_OK;
 }
 
-/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in v.
-   Squares a again and again, so that only the top eigenspace is left, degenerate or not: no start
-   vector that could be orthogonal to it. */
-static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, double *v) {
-    double trace = 0, norm = 0, value = 0;
-    size_t i, j, k, top = 0, round;
+static int aggi_cge(aggi_call *c) { return aggi_nearest(c, NULL, c->n); }
+
+static int aggi_monna(aggi_call *c) { return aggi_nearest(c, c->x[c->pivot], c->pivot); }
+
+/* ---- 11 CAF, SMEA ---------------------------------------------------------------------------- */
+
+/* to = from^2; returns the trace */
+static double aggi_matrix_square(const double *from, double *to, size_t n) {
+    double trace = 0;
+    size_t i, j, k;
+    for (i = 0; i < n * n; i++) to[i] = 0;
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < n; k++) {
+            const double f = from[i * n + k];
+            for (j = 0; j < n; j++) to[i * n + j] += f * from[k * n + j];
+        }
+    }
+    for (i = 0; i < n; i++) trace += to[i * n + i];
+    return trace;
+}
+
+/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in
+   g->vector. Squares a again and again, scaled to trace 1, so that only the top eigenspace is left,
+   degenerate or not: no start vector that could be orthogonal to it. */
+static double aggi_top_eigen(aggi_spectrum *g, const double *a, size_t n) {
+    double *b = g->power, *v = g->vector, trace = 0, norm = 0, value = 0;
+    size_t i, j, top = 0, round;
     for (i = 0; i < n; i++) {
         trace += a[i * n + i];
         v[i] = 0;
@@ -2888,14 +2928,8 @@ static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, do
     if (!(trace > 0)) return 0;
     for (i = 0; i < n * n; i++) b[i] = a[i] / trace;
     for (round = 0; round < 24; round++) {
-        for (i = 0; i < n * n; i++) t[i] = 0;
-        for (i = 0; i < n; i++)
-            for (k = 0; k < n; k++) {
-                const double f = b[i * n + k];
-                for (j = 0; j < n; j++) t[i * n + j] += f * b[k * n + j];
-            }
-        for (i = 0, trace = 0; i < n; i++) trace += t[i * n + i];
-        for (i = 0; i < n * n; i++) b[i] = t[i] / trace;
+        trace = aggi_matrix_square(b, g->square, n);
+        for (i = 0; i < n * n; i++) b[i] = g->square[i] / trace;
         if (1 - trace < 1e-14) break; /* the trace of the square is 1 when one eigenvalue is left */
     }
     for (i = 1; i < n; i++)
@@ -2907,156 +2941,171 @@ static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, do
     return aggi_max(value, 0);
 }
 
-/* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from
-   pair distances / unit. */
-static void aggi_centred_gram(const aggi_call *c, const double *weight, double unit,
-                              const size_t *rows, size_t m, double *g) {
-    double *q = c->vec, total = 0, half = 0;
+/* g->gram = (x_i - mu).(x_j - mu) for the m rows of `row`, mu being their mean with g->weight; from
+   the pairs, in units of one:  gram_ij = (q_i + q_j - square_ij - sum_k w_k q_k) / 2,
+   q_i = sum_j w_j square_ij. */
+static void aggi_centred_gram(aggi_call *c, const size_t *row, size_t m, double unit) {
+    aggi_spectrum *g = &c->spectrum;
+    const double *w = g->weight, total = aggi_sum(w, m);
+    double *q = g->mean_square, half = 0;
     size_t i, j;
-    for (i = 0; i < m; i++) total += weight[i];
     for (i = 0; i < m; i++) {
-        for (j = 0, q[i] = 0; j < m; j++)
-            if (weight[j] > 0)
-                q[i] += weight[j] / total *
-                        aggi_pair_square(&c->pairs, c->pairs.entry[rows[i] * c->n + rows[j]], unit);
-        half += 0.5 * weight[i] / total * (weight[i] > 0 ? q[i] : 0);
-    }
-    for (i = 0; i < m; i++)
+        const double *pair = c->pairs.entry + row[i] * c->n;
+        q[i] = 0;
         for (j = 0; j < m; j++)
-            g[i * m + j] =
-                0.5 *
-                    (q[i] + q[j] -
-                     aggi_pair_square(&c->pairs, c->pairs.entry[rows[i] * c->n + rows[j]], unit)) -
-                half;
+            if (w[j] > 0) q[i] += w[j] / total * aggi_pair_square(&c->pairs, pair[row[j]], unit);
+        half += 0.5 * w[i] / total * (w[i] > 0 ? q[i] : 0);
+    }
+    for (i = 0; i < m; i++) {
+        const double *pair = c->pairs.entry + row[i] * c->n;
+        for (j = 0; j < m; j++) {
+            const double square = aggi_pair_square(&c->pairs, pair[row[j]], unit);
+            g->gram[i * m + j] = 0.5 * (q[i] + q[j] - square) - half;
+        }
+    }
+}
+
+/* the largest entry among rows that still have weight */
+static double aggi_caf_unit(const aggi_call *c) {
+    const double *w = c->spectrum.weight;
+    double unit = 0;
+    size_t i, j;
+    for (i = 0; i < c->n; i++)
+        for (j = 0; j < i; j++)
+            if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pairs.entry[i * c->n + j]);
+    return unit;
+}
+
+/* Root of the standard deviation along the direction where it is largest; weights sum to `total`. */
+static double aggi_caf_spread(aggi_call *c, double total) {
+    aggi_spectrum *g = &c->spectrum;
+    const double *w = g->weight, unit = aggi_caf_unit(c);
+    const size_t n = c->n;
+    double value;
+    size_t i, j;
+    if (!(unit > 0)) return 0;
+    aggi_centred_gram(c, g->subset, n, unit);
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n; j++) {
+            const double v = aggi_root0(w[i]) * aggi_root0(w[j]) * g->gram[i * n + j] / total;
+            g->scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? v : 0;
+        }
+    }
+    value = aggi_top_eigen(g, g->scaled, n);
+    return aggi_root0(aggi_root0(value)) * aggi_pair_root(&c->pairs, unit);
+}
+
+/* Lowers weights by how far rows are off along that direction, off_i being the square: the farthest
+   row goes to 0. Returns 0 if no row is off. */
+static int aggi_caf_lower(aggi_call *c) {
+    aggi_spectrum *g = &c->spectrum;
+    double *w = g->weight, *off = g->off, most = 0;
+    const size_t n = c->n;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        off[i] = 0;
+        for (j = 0; j < n; j++)
+            if (w[j] > 0) off[i] += g->gram[i * n + j] * aggi_root0(w[j]) * g->vector[j];
+        off[i] *= off[i];
+        if (w[i] > 0) most = aggi_max(most, off[i]);
+    }
+    if (!(most > 0)) return 0;
+    for (i = 0; i < n; i++) w[i] = w[i] > 0 ? aggi_max(0, w[i] * (1 - off[i] / most)) : 0;
+    return 1;
 }
 
 static int aggi_caf(aggi_call *c) {
-    const size_t n = c->n;
-    double *w = c->vec + n, *v = c->vec + 2 * n, *tau = c->vec + 3 * n, *scaled = c->mat2,
-           best = aggi_infinity(), left;
-    size_t i, j, *all = c->pick;
+    aggi_spectrum *g = &c->spectrum;
+    double best = aggi_infinity(), total = (double)c->n;
+    size_t i;
     const int status = aggi_find_pairs(c, 0);
     if (status) return status;
-    for (i = 0; i < n; i++) {
-        w[i] = 1;
-        all[i] = i;
+    for (i = 0; i < c->n; i++) {
+        g->weight[i] = 1;
+        g->subset[i] = i;
     }
     do {
-        double unit = 0, spread, most = 0;
-        for (i = 0; i < n; i++)
-            for (j = 0; j < i; j++)
-                if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pairs.entry[i * n + j]);
-        for (i = 0, left = 0; i < n; i++) left += w[i];
-        spread = 0;
-        if (unit > 0) {
-            aggi_centred_gram(c, w, unit, all, n, c->mat);
-            for (i = 0; i < n; i++)
-                for (j = 0; j < n; j++)
-                    scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_root0(w[i]) * aggi_root0(w[j]) *
-                                                                   c->mat[i * n + j] / left
-                                                             : 0;
-            spread = aggi_root0(aggi_root0(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) *
-                     aggi_pair_root(&c->pairs, unit);
-        }
+        const double spread = aggi_caf_spread(c, total);
         if (spread < best) {
             best = spread;
-            memcpy(c->weight, w, n * sizeof *w);
-            c->total = left;
+            memcpy(c->weight, g->weight, c->n * sizeof *c->weight);
+            c->total = total;
         }
-        if (!(spread > 0)) break;
-        for (i = 0; i < n; i++) {
-            for (j = 0, tau[i] = 0; j < n; j++)
-                if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_root0(w[j]) * v[j];
-            tau[i] *= tau[i];
-            if (w[i] > 0) most = aggi_max(most, tau[i]);
-        }
-        if (!(most > 0)) break;
-        for (i = 0, left = 0; i < n; i++) {
-            w[i] = w[i] > 0 ? aggi_max(0, w[i] * (1 - tau[i] / most)) : 0;
-            left += w[i];
-        }
-    } while (left > (double)(n - 2 * c->f));
+        if (!(spread > 0) || !aggi_caf_lower(c)) break;
+        total = aggi_sum(g->weight, c->n);
+    } while (total > (double)(c->n - 2 * c->f));
     return AGG_OK;
 }
 
-/* top eigenvalue of its scatter */
-static double aggi_subset_spread(aggi_call *c, const size_t *rows, size_t m, double unit) {
-    double *one = c->vec + c->n;
+/* top eigenvalue of the scatter of m rows */
+static double aggi_subset_spread(aggi_call *c, const size_t *row, size_t m, double unit) {
+    aggi_spectrum *g = &c->spectrum;
     size_t i;
-    for (i = 0; i < m; i++) one[i] = 1;
-    aggi_centred_gram(c, one, unit, rows, m, c->mat);
-    return aggi_top_eigen(c->mat, c->mat3, c->mat4, m, c->vec + 2 * c->n);
+    for (i = 0; i < m; i++) g->weight[i] = 1;
+    aggi_centred_gram(c, row, m, unit);
+    return aggi_top_eigen(g, g->gram, m);
 }
 
-/* Subsets in lexicographic order, depth first. A scatter matrix only grows with more rows, and that
-   of two rows has the top eigenvalue ||a - b||^2/2: a pair too far apart ends a branch. The
-   smallest ball gives the first bound. */
-static int aggi_smea(aggi_call *c) {
-    const size_t n = c->n, keep = n - c->f;
-    size_t *pick = c->pick, *best = c->pick + n, depth = 0, i, next = 0;
-    double unit, bound;
-    int status = aggi_find_pairs(c, 0);
-    if (status) return status;
-    aggi_best_ball(c, keep, &unit);
-    for (i = 0; i < keep; i++) best[i] = c->item[i].index;
-    bound = unit > 0 ? aggi_subset_spread(c, best, keep, unit) * (1 + 1e-9) : 0;
-    while (unit > 0) {
-        int far_off = 0;
-        if (n - next < keep - depth) { /* too few rows left: back up */
-            if (!depth) break;
-            next = pick[--depth] + 1;
+/* Is row i farther from one of the first `depth` of the subset than the bound allows? A scatter
+   matrix only grows with more rows, and that of two has the top eigenvalue ||a - b||^2/2. */
+static int aggi_smea_excludes(const aggi_call *c, size_t depth, size_t i, double bound,
+                              double unit) {
+    const size_t *subset = c->spectrum.subset;
+    size_t j;
+    for (j = 0; j < depth; j++) {
+        const double entry = c->pairs.entry[subset[j] * c->n + i];
+        if (aggi_pair_square(&c->pairs, entry, unit) > 2 * bound) return 1;
+    }
+    return 0;
+}
+
+/* Subsets in lexicographic order, depth first; g->best is the best so far, at first the smallest
+   ball. A subset must be better by more than rounding: ties go to the first. */
+static int aggi_smea_search(aggi_call *c, double unit) {
+    aggi_spectrum *g = &c->spectrum;
+    const size_t keep = c->n - c->f, budget = aggi_budget(c->desc);
+    double bound = aggi_subset_spread(c, g->best, keep, unit) * (1 + 1e-9), spread;
+    size_t depth = 0, next = 0;
+    for (;;) {
+        if (c->n - next < keep - depth) { /* too few rows left: back up */
+            if (!depth) return AGG_OK;
+            next = g->subset[--depth] + 1;
             continue;
         }
-        if (++c->report.nodes > aggi_budget(c->desc)) {
-            c->report.nodes--;
-            status = AGG_INEXACT;
-            break;
-        }
-        for (i = 0; i < depth && !far_off; i++)
-            far_off =
-                aggi_pair_square(&c->pairs, c->pairs.entry[pick[i] * n + next], unit) > 2 * bound;
-        if (far_off) {
+        if (c->report.nodes == budget) return AGG_INEXACT;
+        c->report.nodes++;
+        if (aggi_smea_excludes(c, depth, next, bound, unit)) {
             next++;
             continue;
         }
-        pick[depth++] = next++;
-        if (depth == keep) {
-            const double spread = aggi_subset_spread(c, pick, keep, unit);
-            if (spread <
-                bound) { /* the next one must be better by more than rounding: ties to the first */
-                bound = spread * (1 - 1e-9);
-                memcpy(best, pick, keep * sizeof *best);
-            }
-            next = pick[--depth] + 1;
+        g->subset[depth++] = next++;
+        if (depth < keep) continue;
+        spread = aggi_subset_spread(c, g->subset, keep, unit);
+        if (spread < bound) {
+            bound = spread * (1 - 1e-9);
+            memcpy(g->best, g->subset, keep * sizeof *g->best);
         }
+        next = g->subset[--depth] + 1;
     }
+}
+
+static int aggi_smea(aggi_call *c) {
+    size_t *best = c->spectrum.best, i;
+    const size_t keep = c->n - c->f;
+    double radius;
+    int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    aggi_best_ball(c, keep, &radius);
+    for (i = 0; i < keep; i++) best[i] = c->item[i].index;
+    if (radius > 0) status = aggi_smea_search(c, radius);
     aggi_choose(c, best, keep);
     return status;
 }
 
-/* ---- 6 pre-aggregations: each is a matrix of weights that makes new rows of the rows in play */
+/* ---- 12 pre-aggregations --------------------------------------------------------------------- */
 
-static void aggi_mix_job(void *arg, size_t s) {
-    aggi_call *c = (aggi_call *)arg;
-    const aggi_mix *m = &c->mix[c->mixes];
-    const size_t end = aggi_slice_begin(c, s + 1);
-    double acc[AGGI_BLOCK];
-    size_t at, j, k, width;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        for (j = 0; j < m->n_out; j++) {
-            aggi_blend blend;
-            agg_real *to;
-            blend.row = c->x;
-            blend.weight = m->weight + j * m->n_in;
-            blend.n = m->n_in;
-            blend.total = m->total[j];
-            (void)aggi_blend_columns(c, &blend, at, width, acc);
-            to = m->rows + j * c->dim + at;
-            for (k = 0; k < width; k++) to[k] = (agg_real)acc[k];
-        }
-    }
-}
+/* Each fills the weights (all 0 at first) of a mix, which makes new rows of the rows in play. The
+   rows have been scanned, so nothing can go wrong. */
 
 static void aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
     const size_t keep = c->n - c->f;
@@ -3072,15 +3121,14 @@ static void aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
 /* Fisher-Yates, then groups of neighbours */
 static void aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
     const agg_rng rng = c->desc->rng;
-    const size_t size = aggi_bucket(c->desc);
-    size_t i, pivot = c->pivot;
+    const size_t size = aggi_bucket(c->desc), pivot = c->pivot;
+    size_t i;
     for (i = 0; i < c->n; i++) c->item[i].index = i;
     for (i = c->n; i-- > 1;) {
         const size_t j = (size_t)(rng.next(rng.self) % (i + 1)), t = c->item[i].index;
         c->item[i].index = c->item[j].index;
         c->item[j].index = t;
     }
-    m->n_out = (c->n - 1) / size + 1;
     for (i = 0; i < c->n; i++) {
         m->weight[i / size * c->n + c->item[i].index] = 1;
         m->total[i / size] += 1;
@@ -3088,171 +3136,439 @@ static void aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
     }
 }
 
-static void aggi_mix_clip(aggi_call *c, aggi_mix *m, int adaptive) {
-    double most = aggi_root0(c->desc->clip);
+/* c->key has the roots of the norms; rows longer than most^2 are shortened to that */
+static void aggi_shorten(const aggi_call *c, aggi_mix *m, double most) {
     size_t i;
-    (void)aggi_find_roots(c, c->x, c->n, NULL, c->length);
-    if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
-        const size_t clipped = (size_t)((double)(2 * c->f) * (double)(c->n - c->f) / (double)c->n);
-        aggi_rank(c->item, c->length, c->n, c->n);
-        most = c->item[c->n - clipped - 1].key;
-    }
     for (i = 0; i < c->n; i++) {
-        m->weight[i * c->n + i] = c->length[i] > most ? aggi_ratio(most, c->length[i]) : 1;
+        m->weight[i * c->n + i] = c->key[i] > most ? aggi_ratio(most, c->key[i]) : 1;
         m->total[i] = 1;
     }
 }
 
-/* the rows are known to be finite, so nothing can go wrong */
-static void aggi_pre_aggregate(aggi_call *c, size_t which) {
-    const agg_pre pre = c->desc->pre[which];
-    aggi_mix *m = &c->mix[c->mixes];
-    size_t i;
-    if (pre == AGG_PRE_NONE) return;
-    *m = c->mix_room[which];
-    m->n_in = m->n_out = c->n;
-    memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
-    memset(m->total, 0, c->n * sizeof *m->total);
-    if (pre == AGG_PRE_NNM)
-        aggi_mix_nnm(c, m);
-    else if (pre == AGG_PRE_BUCKETING)
-        aggi_mix_bucketing(c, m);
-    else
-        aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
-    aggi_run(c, aggi_mix_job, c);
-    c->n = m->n_out;
-    for (i = 0; i < c->n; i++) c->x[i] = m->rows + i * c->dim;
-    c->mixes++;
+static void aggi_mix_clip(aggi_call *c, aggi_mix *m) {
+    (void)aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    aggi_shorten(c, m, aggi_root0(c->desc->clip));
 }
 
-/* ---- 7 the call ------------------------------------------------------------------------------ */
+/* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
+static void aggi_mix_arc(aggi_call *c, aggi_mix *m) {
+    const double f = (double)c->f, n = (double)c->n;
+    const size_t clipped = (size_t)(2 * f * (n - f) / n);
+    (void)aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    aggi_rank(c->item, c->key, c->n, c->n);
+    aggi_shorten(c, m, c->item[c->n - clipped - 1].key);
+}
+
+typedef struct aggi_mix_job {
+    const aggi_call *c;
+    const aggi_mix *m;
+} aggi_mix_job;
+
+static void aggi_mix_run(void *arg, size_t s) {
+    const aggi_mix_job *job = (const aggi_mix_job *)arg;
+    const aggi_call *c = job->c;
+    const aggi_mix *m = job->m;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double acc[AGGI_BLOCK];
+    aggi_blend blend;
+    size_t at, j, k, width;
+    blend.row = c->x;
+    blend.n = m->n_in;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        for (j = 0; j < m->n_out; j++) {
+            agg_real *to = m->row + j * c->dim + at;
+            blend.weight = m->weight + j * m->n_in;
+            blend.total = m->total[j];
+            (void)aggi_blend_columns(c, &blend, at, width, acc);
+            for (k = 0; k < width; k++) to[k] = (agg_real)acc[k];
+        }
+    }
+}
+
+/* the rows of the mix become the rows in play */
+static void aggi_play_mix(aggi_call *c, const aggi_mix *m) {
+    aggi_mix_job job;
+    size_t i;
+    job.c = c;
+    job.m = m;
+    aggi_run(c, aggi_mix_run, &job);
+    c->n = m->n_out;
+    for (i = 0; i < c->n; i++) c->x[i] = m->row + i * c->dim;
+}
+
+/* rows made of n */
+static size_t aggi_rows_same(const agg_desc *d, size_t n) {
+    (void)d;
+    return n;
+}
+
+static size_t aggi_rows_buckets(const agg_desc *d, size_t n) {
+    return (n - 1) / aggi_bucket(d) + 1;
+}
+
+/* ---- 13 the tables --------------------------------------------------------------------------- */
+
+/* What varies by rule or pre-aggregation stands here, a row each, in the order of the enums. A new
+   rule is a name at the end of agg_rule, a row at the end of aggi_rules and a function above. The
+   row tells the rest of the code what it has to know:
+     bound     n >= a f + b, b and its value with desc.classic_krum
+     lambda    for f within the bound; NULL: the paper's table has none
+     needs     memory it works in and options it reads
+     result    what its function leaves
+     run       AGG_OK, AGG_INEXACT, an error, or AGGI_NOT_FINITE */
+
+enum {
+    AGGI_PAIRS = 1,      /* memory: c->pairs */
+    AGGI_COLUMNS = 2,    /* c->columns */
+    AGGI_COVER = 4,      /* c->cover */
+    AGGI_GM = 8,         /* c->gm */
+    AGGI_SPECTRUM = 16,  /* c->spectrum */
+    AGGI_PICKED = 32,    /* c->picked */
+    AGGI_PIVOT = 64,     /* options: desc.pivot, a row that must be there */
+    AGGI_Q = 128,        /* desc.q, at most n - f */
+    AGGI_CLIP = 256,     /* desc.clip, more than 0 */
+    AGGI_RNG = 512,      /* desc.rng */
+    AGGI_BASELINE = 1024 /* survives no adversary; a call takes it nevertheless, to compare */
+};
+
+typedef enum aggi_result_kind {
+    AGGI_WEIGHTS, /* c->weight and c->total: the call makes c->out of them */
+    AGGI_WRITTEN  /* c->out, and c->weight for the report if it wants weights */
+} aggi_result_kind;
+
+typedef struct aggi_bound {
+    size_t a, b, classic_b;
+} aggi_bound;
+
+typedef struct aggi_rule {
+    agg_rule id;
+    const char *name, *cost;
+    int order_optimal;
+    aggi_bound bound;
+    double (*lambda)(double n, double f, double dim);
+    int needs;
+    aggi_result_kind result;
+    int (*run)(aggi_call *c);
+} aggi_rule;
+
+/* Coordinate-wise rules lose this factor. */
+static double aggi_lambda_by_columns(double n, double f, double dim) {
+    return aggi_min(aggi_root0(dim), 2 * aggi_root0(n - f));
+}
+
+static double aggi_lambda_mda(double n, double f, double dim) {
+    (void)dim;
+    return 2 * f / (n - f);
+}
+
+static double aggi_lambda_cwtm(double n, double f, double dim) {
+    return f / (n - f) * aggi_lambda_by_columns(n, f, dim);
+}
+
+static double aggi_lambda_meamed(double n, double f, double dim) {
+    return 2 * f / (n - f) * aggi_lambda_by_columns(n, f, dim);
+}
+
+static double aggi_lambda_cwmed(double n, double f, double dim) {
+    return n / (2 * (n - f)) * aggi_lambda_by_columns(n, f, dim);
+}
+
+static double aggi_lambda_krum(double n, double f, double dim) {
+    (void)dim;
+    return 1 + aggi_root0((n - f) / (n - 2 * f));
+}
+
+static double aggi_lambda_gm(double n, double f, double dim) {
+    (void)dim;
+    return 1 + aggi_root0((n - f) * (n - f) / (n * (n - 2 * f)));
+}
+
+static double aggi_lambda_mean(double n, double f, double dim) {
+    (void)n;
+    (void)f;
+    (void)dim;
+    return 0; /* f is 0 */
+}
+
+/* clang-format off */
+
+static const aggi_rule aggi_rules[] = {
+    /* id, name, cost, order-optimal, bound,
+       lambda, needs, result, run */
+    {AGG_MDA, "MDA", "n^2 d + search", 1, {2, 1, 1},
+     aggi_lambda_mda, AGGI_PAIRS | AGGI_COVER, AGGI_WEIGHTS, aggi_mda},
+    {AGG_CWTM, "CWTM", "n d", 1, {2, 1, 1},
+     aggi_lambda_cwtm, AGGI_COLUMNS, AGGI_WRITTEN, aggi_cwtm},
+    {AGG_MEAMED, "MeaMed", "n d", 1, {2, 1, 1},
+     aggi_lambda_meamed, AGGI_COLUMNS, AGGI_WRITTEN, aggi_meamed},
+    {AGG_CWMED, "CWMed", "n d", 0, {2, 1, 1},
+     aggi_lambda_cwmed, AGGI_COLUMNS, AGGI_WRITTEN, aggi_cwmed},
+    {AGG_KRUM, "Krum", "n^2 d", 0, {2, 1, 3},
+     aggi_lambda_krum, AGGI_PAIRS, AGGI_WEIGHTS, aggi_krum},
+    {AGG_MULTI_KRUM, "Multi-Krum", "n^2 d", 0, {2, 1, 3},
+     aggi_lambda_krum, AGGI_PAIRS | AGGI_Q, AGGI_WEIGHTS, aggi_multi_krum},
+    {AGG_GM, "GM", "n^2 d", 0, {2, 1, 1},
+     aggi_lambda_gm, AGGI_PAIRS | AGGI_GM, AGGI_WRITTEN, aggi_geometric_median},
+    {AGG_MEAN, "mean", "n d", 0, {2, 1, 1},
+     aggi_lambda_mean, AGGI_BASELINE, AGGI_WEIGHTS, aggi_mean},
+    {AGG_BULYAN, "Bulyan", "n^2 d + n^3", 0, {4, 3, 3},
+     NULL, AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED, AGGI_WRITTEN, aggi_bulyan},
+    {AGG_CCLIP, "CClip", "n d", 0, {2, 1, 1},
+     NULL, AGGI_COLUMNS | AGGI_PICKED, AGGI_WRITTEN, aggi_cclip},
+    {AGG_CGE, "CGE", "n d", 0, {2, 1, 1},
+     NULL, 0, AGGI_WEIGHTS, aggi_cge},
+    {AGG_MONNA, "MoNNA", "n d", 0, {2, 1, 1},
+     NULL, AGGI_PIVOT, AGGI_WEIGHTS, aggi_monna},
+    {AGG_CAF, "CAF", "n^2 d + f n^3", 0, {2, 1, 1},
+     NULL, AGGI_PAIRS | AGGI_SPECTRUM, AGGI_WEIGHTS, aggi_caf},
+    {AGG_SMEA, "SMEA", "n^2 d + search", 0, {2, 1, 1},
+     NULL, AGGI_PAIRS | AGGI_SPECTRUM, AGGI_WEIGHTS, aggi_smea},
+};
+
+typedef struct aggi_pre {
+    agg_pre id;
+    const char *name;
+    int needs;
+    size_t (*rows)(const agg_desc *d, size_t n); /* made of n */
+    void (*fill)(aggi_call *c, aggi_mix *m);     /* NULL: nothing to do */
+} aggi_pre;
+
+static const aggi_pre aggi_pres[] = {
+    {AGG_PRE_NONE,      "none",      0,          aggi_rows_same,    NULL},
+    {AGG_PRE_NNM,       "NNM",       AGGI_PAIRS, aggi_rows_same,    aggi_mix_nnm},
+    {AGG_PRE_BUCKETING, "bucketing", AGGI_RNG,   aggi_rows_buckets, aggi_mix_bucketing},
+    {AGG_PRE_CLIP,      "clipping",  AGGI_CLIP,  aggi_rows_same,    aggi_mix_clip},
+    {AGG_PRE_ARC,       "ARC",       0,          aggi_rows_same,    aggi_mix_arc},
+};
+
+/* a row that was forgotten does not compile; one in the wrong place fails tests/test_agg_table.c */
+typedef char aggi_every_rule[sizeof aggi_rules / sizeof *aggi_rules == AGG_RULE_COUNT ? 1 : -1];
+typedef char aggi_every_pre[sizeof aggi_pres / sizeof *aggi_pres == AGG_PRE_COUNT ? 1 : -1];
+
+/* clang-format on */
+
+static int aggi_is_rule(agg_rule rule) { return (unsigned)rule < AGG_RULE_COUNT; }
+
+static int aggi_is_pre(agg_pre pre) { return (unsigned)pre < AGG_PRE_COUNT; }
+
+/* of a rule and its pre-aggregations */
+static int aggi_needs(const agg_desc *d) {
+    return aggi_rules[d->rule].needs | aggi_pres[d->pre[0]].needs | aggi_pres[d->pre[1]].needs;
+}
+
+static int aggi_has_pre(const agg_desc *d) { return d->pre[0] || d->pre[1]; }
+
+/* ---- 14 the call ----------------------------------------------------------------------------- */
 
 static int aggi_positive(double v) { return v > 0 && aggi_finite(v); }
 
-/* is f within what the rule bears among n rows? */
-static int aggi_survives(const agg_desc *d, size_t n) {
-    const int krum = d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM || d->rule == AGG_BULYAN;
-    if (d->f > (n - 1) / 2) return 0;
-    if (d->rule == AGG_BULYAN && (n < 3 || d->f > (n - 3) / 4)) return 0;
-    return !(krum && d->classic_krum && (n < 3 || d->f > (n - 3) / 2));
+/* does a call take f of n? */
+static int aggi_takes(const agg_desc *d, size_t n) {
+    const aggi_bound *bound = &aggi_rules[d->rule].bound;
+    const size_t b = d->classic_krum ? bound->classic_b : bound->b;
+    return n >= b && d->f <= (n - b) / bound->a;
+}
+
+static int aggi_options_fit(const agg_desc *d) {
+    const int needs = aggi_needs(d);
+    if ((needs & AGGI_CLIP) && !aggi_positive(d->clip)) return 0;
+    if ((needs & AGGI_PIVOT) && d->pivot >= d->n) return 0;
+    return (d->tau == 0 || aggi_positive(d->tau)) && (d->gap == 0 || aggi_positive(d->gap));
 }
 
 static agg_status aggi_validate(const agg_desc *d) {
     size_t n, i;
     if (!d || !d->n || !d->dim) return AGG_ERR_ARG;
-    if ((unsigned)d->rule >= AGG_RULE_COUNT || (unsigned)d->pre[0] >= AGG_PRE_COUNT ||
-        (unsigned)d->pre[1] >= AGG_PRE_COUNT)
+    if (!aggi_is_rule(d->rule) || !aggi_is_pre(d->pre[0]) || !aggi_is_pre(d->pre[1]) ||
+        !aggi_options_fit(d))
         return AGG_ERR_ARG;
-    if ((aggi_uses_pre(d, AGG_PRE_CLIP) && !aggi_positive(d->clip)) ||
-        (d->tau != 0 && !aggi_positive(d->tau)) || (d->gap != 0 && !aggi_positive(d->gap)) ||
-        (d->rule == AGG_MONNA && d->pivot >= d->n))
-        return AGG_ERR_ARG;
-    if (!aggi_survives(d, d->n)) return AGG_ERR_BOUND;
+    if (!aggi_takes(d, d->n)) return AGG_ERR_BOUND;
     for (i = 0, n = d->n; i < 2; i++) {
-        if (d->pre[i] != AGG_PRE_BUCKETING) continue;
-        if (!d->rng.next) return AGG_ERR_RNG;
-        n = (n - 1) / aggi_bucket(d) + 1;
-        if (!aggi_survives(d, n)) return AGG_ERR_BOUND;
+        const aggi_pre *pre = &aggi_pres[d->pre[i]];
+        if ((pre->needs & AGGI_RNG) && !d->rng.next) return AGG_ERR_RNG;
+        n = pre->rows(d, n);
+        if (!aggi_takes(d, n)) return AGG_ERR_BOUND;
     }
-    return d->rule == AGG_MULTI_KRUM && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
+    return (aggi_needs(d) & AGGI_Q) && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
 }
 
-/* bytes of scratch, 0 if they do not fit a size_t */
-static size_t aggi_measure(const agg_desc *d) {
-    aggi_call c;
-    aggi_arena a = aggi_arena_make(NULL, 0);
-    memset(&c, 0, sizeof c);
-    c.desc = d;
-    c.slices = aggi_slices(d->n, d->dim);
-    aggi_layout(&c, &a);
+/* can the sizes below be multiplied at all? */
+static int aggi_sizes_fit(const agg_desc *d) {
+    const int needs = aggi_needs(d);
+    if (d->n > (size_t)-1 / 16384) return 0;
+    if ((needs & AGGI_COLUMNS) && d->n > 0xffffffffu) return 0;
+    return !((needs & AGGI_PAIRS) || aggi_has_pre(d)) || aggi_product_fits(d->n, d->n);
+}
+
+/* the most sums that a kernel makes of a slice */
+static size_t aggi_most_sums(int needs, size_t n) {
+    const size_t pairs = n * (n - 1) / 2;
+    return (needs & AGGI_PAIRS) && pairs > n + 1 ? pairs : n + 1;
+}
+
+/* The one place that knows how much memory a desc needs. */
+static void aggi_layout(aggi_call *c, aggi_arena *a) {
+    const agg_desc *d = c->desc;
+    const int needs = aggi_needs(d);
+    const size_t n = d->n;
+    size_t i;
+    if (!aggi_sizes_fit(d)) {
+        a->bad = 1;
+        return;
+    }
+    aggi_call_layout(c, a, aggi_most_sums(needs, n));
+    if (needs & AGGI_PAIRS) aggi_pairs_layout(&c->pairs, a, n);
+    if (needs & AGGI_COLUMNS) aggi_columns_layout(&c->columns, a, n, c->slices);
+    if (needs & AGGI_COVER) aggi_cover_layout(&c->cover, a, n, d->f);
+    if (needs & AGGI_GM) aggi_gm_layout(&c->gm, a, n);
+    if (needs & AGGI_SPECTRUM) aggi_spectrum_layout(&c->spectrum, a, n);
+    if (needs & AGGI_PICKED) aggi_picked_layout(&c->picked, a, n);
+    for (i = 0; i < 2; i++)
+        if (d->pre[i]) aggi_mix_layout(&c->mix[i], a, n, d->dim);
+}
+
+/* The slices depend on n and dim alone, so that the bits of a sum do not depend on threads. */
+static size_t aggi_slices(size_t n, size_t dim) {
+    const size_t most = n > 256 ? 4 : AGGI_SLICES, want = dim / AGGI_CHUNK;
+    return want < 1 ? 1 : want > most ? most : want;
+}
+
+/* Lays a call out in scratch; NULL: only counts. Returns the bytes needed, 0 if they do not fit a
+   size_t. */
+static size_t aggi_begin(aggi_call *c, const agg_desc *d, void *scratch, size_t size) {
+    aggi_arena a = aggi_arena_make(scratch, size);
+    memset(c, 0, sizeof *c);
+    c->desc = d;
+    c->dim = d->dim;
+    c->slices = aggi_slices(d->n, d->dim);
+    c->avx2 = AGGI_HAS_AVX2;
+    aggi_layout(c, &a);
     return aggi_arena_size(&a);
 }
 
-static void aggi_drop_bad_rows(aggi_call *c) {
-    size_t i, m = 0;
-    for (i = 0; i < c->sent_n; i++) {
-        if (!aggi_all_finite(c->sent[i], c->dim)) continue;
-        c->id[m] = c->id[i];
-        c->sent[m++] = c->sent[i];
+/* the rows that are there */
+static void aggi_collect(aggi_call *c, const agg_real *const *rows) {
+    size_t i;
+    for (i = 0; i < c->desc->n; i++) {
+        if (!rows[i]) continue;
+        c->sent.id[c->sent.n] = i;
+        c->sent.row[c->sent.n++] = rows[i];
     }
-    c->report.dropped += c->sent_n - m;
-    c->sent_n = m;
+    c->report.dropped = c->desc->n - c->sent.n;
+}
+
+/* reads all rows and drops those with a NaN or Inf */
+static void aggi_scan(aggi_call *c) {
+    aggi_senders *sent = &c->sent;
+    size_t i, m = 0;
+    for (i = 0; i < sent->n; i++) {
+        if (!aggi_all_finite(sent->row[i], c->dim)) continue;
+        sent->id[m] = sent->id[i];
+        sent->row[m++] = sent->row[i];
+    }
+    c->report.dropped += sent->n - m;
+    sent->n = m;
     c->scanned = 1;
 }
 
-static int aggi_apply_rule(aggi_call *c) {
-    switch (c->desc->rule) {
-    case AGG_MDA: return aggi_mda(c);
-    case AGG_CWTM: return aggi_cwtm(c);
-    case AGG_MEAMED: return aggi_meamed(c);
-    case AGG_CWMED: return aggi_cwmed(c);
-    case AGG_KRUM: return aggi_krum(c, 1);
-    case AGG_MULTI_KRUM: return aggi_krum(c, aggi_or(c->desc->q, c->n - c->f));
-    case AGG_GM: return aggi_geometric_median(c);
-    case AGG_MEAN: return aggi_mean(c);
-    case AGG_BULYAN: return aggi_bulyan(c);
-    case AGG_CCLIP: return aggi_cclip(c);
-    case AGG_CGE: return aggi_nearest(c, NULL);
-    case AGG_MONNA: return aggi_nearest(c, c->x[c->pivot]);
-    case AGG_CAF: return aggi_caf(c);
-    case AGG_SMEA: return aggi_smea(c);
-    case AGG_RULE_COUNT: break;
+/* the rows sent come into play */
+static void aggi_play(aggi_call *c) {
+    size_t i;
+    c->n = c->sent.n;
+    c->f = c->desc->f - c->report.dropped;
+    c->pivot = c->n;
+    for (i = 0; i < c->n; i++) {
+        c->x[i] = c->sent.row[i];
+        if (c->sent.id[i] == c->desc->pivot) c->pivot = i;
     }
-    return AGG_ERR_ARG;
 }
 
-/* pre-aggregations and rule on the rows as sent; the result is in c->out */
+static void aggi_pre_aggregate(aggi_call *c, size_t which) {
+    const aggi_pre *pre = &aggi_pres[c->desc->pre[which]];
+    aggi_mix *m = &c->mix[which];
+    if (!pre->fill) return;
+    m->n_in = c->n;
+    m->n_out = pre->rows(c->desc, c->n);
+    memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
+    memset(m->total, 0, c->n * sizeof *m->total);
+    pre->fill(c, m);
+    aggi_play_mix(c, m);
+}
+
+/* pre-aggregations and rule on the rows sent; the result is in c->out */
 static int aggi_attempt(aggi_call *c) {
+    const aggi_rule *rule = &aggi_rules[c->desc->rule];
     aggi_blend blend;
-    size_t i;
     int status, combined;
-    c->n = c->sent_n;
-    c->f = c->desc->f - c->report.dropped;
-    c->total = 0;
-    c->mixes = 0;
+    if (c->report.dropped > c->desc->f) return AGG_ERR_ROWS;
+    aggi_play(c);
+    if ((rule->needs & AGGI_PIVOT) && c->pivot == c->n) return AGG_ERR_PIVOT;
+    c->total = 1;
     c->report.nodes = 0;
-    for (i = 0; i < c->n; i++) c->x[i] = c->sent[i];
-    for (c->pivot = 0; c->pivot < c->n && c->id[c->pivot] != c->desc->pivot;) c->pivot++;
-    if (c->desc->rule == AGG_MONNA && c->pivot == c->n) return AGG_ERR_PIVOT;
-    for (i = 0; i < 2; i++) aggi_pre_aggregate(c, i);
-    status = aggi_apply_rule(c);
-    if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM)
-        return status;
+    aggi_pre_aggregate(c, 0);
+    aggi_pre_aggregate(c, 1);
+    status = rule->run(c);
+    if (status != AGG_OK && status != AGG_INEXACT) return status;
+    if (rule->result == AGGI_WRITTEN) return status;
     blend = aggi_result(c);
     combined = aggi_combine(c, &blend);
     return combined ? combined : status;
 }
 
-/* from the rows the rule saw back through the pre-aggregations to those sent */
+/* A NaN or Inf convicts its sender, but to look for one first would be to read all rows once more.
+   So the first attempt trusts the rows. A NaN or Inf makes some sum not finite that a kernel forms
+   anyway; the kernel then returns AGGI_NOT_FINITE, and the attempt is thrown away: the caller's out
+   is not written yet. Only now the rows are scanned, those with a NaN or Inf are dropped, and the
+   second attempt is made without them. Its rows are finite, so a sum that is not has overflowed, and
+   kernels that see c->scanned do it again by a slower, safe route.
+   Pre-aggregations would carry a NaN from one row to others: the rows are scanned before them. */
+static int aggi_aggregate(aggi_call *c) {
+    int status;
+    if (aggi_has_pre(c->desc)) aggi_scan(c);
+    status = aggi_attempt(c);
+    if (status != AGGI_NOT_FINITE) return status;
+    AGG_ASSERT(!c->scanned);
+    aggi_scan(c);
+    return aggi_attempt(c);
+}
+
+/* back from the rows the rule saw, c->weight, through the pre-aggregations to those sent */
 static void aggi_report_weights(aggi_call *c) {
-    size_t i, j, m;
-    for (i = 0; i < c->n; i++) c->length[i] = c->total > 0 ? c->weight[i] / c->total : c->weight[i];
-    for (m = c->mixes; m-- > 0;) {
-        const aggi_mix *x = &c->mix[m];
-        for (i = 0; i < x->n_in; i++)
-            for (j = 0, c->back[i] = 0; j < x->n_out; j++)
-                c->back[i] += c->length[j] * x->weight[j * x->n_in + i] / x->total[j];
-        for (i = 0; i < x->n_in; i++) c->length[i] = c->back[i];
+    size_t i, j, which;
+    for (i = 0; i < c->n; i++) c->weight[i] /= c->total;
+    for (which = 2; which-- > 0;) {
+        const aggi_mix *m = &c->mix[which];
+        if (!c->desc->pre[which]) continue;
+        for (i = 0; i < m->n_in; i++) {
+            c->key[i] = 0;
+            for (j = 0; j < m->n_out; j++)
+                c->key[i] += c->weight[j] * m->weight[j * m->n_in + i] / m->total[j];
+        }
+        memcpy(c->weight, c->key, m->n_in * sizeof *c->weight);
     }
-    for (i = 0; i < c->desc->n; i++) c->report.weight[i] = 0;
-    for (i = 0, c->report.used = 0; i < c->sent_n; i++) {
-        c->report.weight[c->id[i]] = c->length[i];
-        c->report.used += c->length[i] > 0;
+    memset(c->report.weight, 0, c->desc->n * sizeof *c->report.weight);
+    c->report.used = 0;
+    for (i = 0; i < c->sent.n; i++) {
+        c->report.weight[c->sent.id[i]] = c->weight[i];
+        c->report.used += c->weight[i] > 0;
     }
 }
 
-static void aggi_report_suspicion(aggi_call *c, const agg_real *out) {
+/* the attempt succeeded, so all rows are finite, scanned or not */
+static void aggi_report_suspicion(aggi_call *c) {
+    const double infinity = aggi_infinity();
     double usual;
     size_t i;
     c->scanned = 1;
-    (void)aggi_find_roots(c, c->sent, c->sent_n, out, c->length);
-    aggi_rank(c->item, c->length, c->sent_n, c->sent_n);
-    usual = aggi_median_root(c->item, c->sent_n);
-    for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = aggi_infinity();
-    for (i = 0; i < c->sent_n; i++)
-        c->report.suspicion[c->id[i]] = usual > 0          ? aggi_ratio(c->length[i], usual)
-                                        : c->length[i] > 0 ? aggi_infinity()
-                                                           : 1;
+    (void)aggi_find_roots(c, c->sent.row, c->sent.n, c->out, c->key);
+    aggi_rank(c->item, c->key, c->sent.n, c->sent.n);
+    usual = aggi_median_root(c->item, c->sent.n);
+    for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = infinity;
+    for (i = 0; i < c->sent.n; i++) {
+        const double beyond = c->key[i] > 0 ? infinity : 1;
+        c->report.suspicion[c->sent.id[i]] = usual > 0 ? aggi_ratio(c->key[i], usual) : beyond;
+    }
 }
 
 AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
@@ -3266,126 +3582,75 @@ AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
 }
 
 AGG_API size_t agg_scratch_size(const agg_desc *d) {
-    return aggi_validate(d) == AGG_OK ? aggi_measure(d) : 0;
+    aggi_call c;
+    return aggi_validate(d) == AGG_OK ? aggi_begin(&c, d, NULL, 0) : 0;
 }
 
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report) {
     const agg_status valid = aggi_validate(d);
     aggi_call c;
-    aggi_arena a = aggi_arena_make(scratch, scratch_size);
-    size_t i, need;
+    size_t need;
     int status;
     if (valid != AGG_OK) return valid;
     if (!rows || !out || !scratch) return AGG_ERR_ARG;
-    need = aggi_measure(d);
+    need = aggi_begin(&c, d, NULL, 0);
     if (!need) return AGG_ERR_SIZE;
     if (scratch_size < need) return AGG_ERR_SCRATCH;
-    memset(&c, 0, sizeof c);
-    c.desc = d;
-    c.dim = d->dim;
-    c.slices = aggi_slices(d->n, d->dim);
-    c.avx2 = AGGI_HAS_AVX2;
-    aggi_layout(&c, &a);
+    (void)aggi_begin(&c, d, scratch, scratch_size);
     if (report) {
         c.report.weight = report->weight;
         c.report.suspicion = report->suspicion;
     }
-    for (i = 0; i < d->n; i++)
-        if (rows[i]) {
-            c.id[c.sent_n] = i;
-            c.sent[c.sent_n++] = rows[i];
-        }
-    c.report.dropped = d->n - c.sent_n;
-    if (d->pre[0] != AGG_PRE_NONE || d->pre[1] != AGG_PRE_NONE) aggi_drop_bad_rows(&c);
-    status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
-    if (status == AGGI_NOT_FINITE) {
-        AGG_ASSERT(!c.scanned);
-        aggi_drop_bad_rows(&c);
-        status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
-    }
+    aggi_collect(&c, rows);
+    status = aggi_aggregate(&c);
     if (status > AGG_INEXACT) {
         if (report) report->dropped = c.report.dropped;
         return (agg_status)status;
     }
     memcpy(out, c.out, d->dim * sizeof *out);
     if (c.report.weight) aggi_report_weights(&c);
-    if (c.report.suspicion) aggi_report_suspicion(&c, out);
+    if (c.report.suspicion) aggi_report_suspicion(&c);
     if (report) *report = c.report;
     return (agg_status)status;
 }
 
-/* ---- 8 what a host can ask ------------------------------------------------------------------- */
+/* ---- 15 what a host can ask ------------------------------------------------------------------ */
 
 AGG_API const char *agg_status_text(agg_status s) {
-#define AGG_X(id, text)                                                                            \
-    case id: return text;
-    switch (s) { AGG_STATUS_LIST(AGG_X) case AGG_STATUS_COUNT : break; }
+#define AGG_X(id, text) text,
+    static const char *const texts[] = {AGG_STATUS_LIST(AGG_X)};
 #undef AGG_X
-    return "unknown status";
+    return (unsigned)s < AGG_STATUS_COUNT ? texts[s] : "unknown status";
 }
 
 AGG_API const char *agg_rule_name(agg_rule rule) {
-#define AGG_X(id, name, cost, optimal)                                                             \
-    case id: return name;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-#undef AGG_X
-    return "unknown rule";
+    return aggi_is_rule(rule) ? aggi_rules[rule].name : "unknown rule";
 }
 
 AGG_API const char *agg_rule_cost(agg_rule rule) {
-#define AGG_X(id, name, cost, optimal)                                                             \
-    case id: return cost;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-#undef AGG_X
-    return "unknown rule";
+    return aggi_is_rule(rule) ? aggi_rules[rule].cost : "unknown rule";
 }
 
-AGG_API const char *agg_attack_name(agg_attack_kind kind) {
-#define AGG_X(id, name)                                                                            \
-    case id: return name;
-    switch (kind) { AGG_ATTACK_LIST(AGG_X) case AGG_ATTACK_COUNT : break; }
-#undef AGG_X
-    return "unknown attack";
+AGG_API const char *agg_pre_name(agg_pre pre) {
+    return aggi_is_pre(pre) ? aggi_pres[pre].name : "unknown pre-aggregation";
 }
 
 AGG_API int agg_rule_is_order_optimal(agg_rule rule) {
-#define AGG_X(id, name, cost, optimal)                                                             \
-    case id: return optimal;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-#undef AGG_X
-    return 0;
+    return aggi_is_rule(rule) && aggi_rules[rule].order_optimal;
 }
 
 AGG_API size_t agg_max_f(agg_rule rule, size_t n) {
-    if ((unsigned)rule >= AGG_RULE_COUNT || rule == AGG_MEAN || !n) return 0;
-    if (rule == AGG_BULYAN) return n < 3 ? 0 : (n - 3) / 4;
-    return (n - 1) / 2;
+    const aggi_bound *bound;
+    if (!aggi_is_rule(rule) || (aggi_rules[rule].needs & AGGI_BASELINE)) return 0;
+    bound = &aggi_rules[rule].bound;
+    return n < bound->b ? 0 : (n - bound->b) / bound->a;
 }
 
 AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
-    const double N = (double)n, F = (double)f,
-                 delta = aggi_min(aggi_root0((double)dim), 2 * aggi_root0(N - F));
-    const int broken = !n || f > (n - 1) / 2;
-    switch (rule) {
-    case AGG_MDA: return broken ? aggi_infinity() : 2 * F / (N - F);
-    case AGG_CWTM: return broken ? aggi_infinity() : F / (N - F) * delta;
-    case AGG_MEAMED: return broken ? aggi_infinity() : 2 * F / (N - F) * delta;
-    case AGG_CWMED: return broken ? aggi_infinity() : N / (2 * (N - F)) * delta;
-    case AGG_KRUM:
-    case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_root0((N - F) / (N - 2 * F));
-    case AGG_GM:
-        return broken ? aggi_infinity() : 1 + aggi_root0((N - F) * (N - F) / (N * (N - 2 * F)));
-    case AGG_MEAN: return n && !f ? 0 : aggi_infinity();
-    case AGG_BULYAN:
-    case AGG_CCLIP:
-    case AGG_CGE:
-    case AGG_MONNA:
-    case AGG_CAF:
-    case AGG_SMEA:
-    case AGG_RULE_COUNT: break;
-    }
-    return -1;
+    if (!aggi_is_rule(rule) || !aggi_rules[rule].lambda) return -1;
+    if (!n || f > agg_max_f(rule, n)) return aggi_infinity();
+    return aggi_rules[rule].lambda((double)n, (double)f, (double)dim);
 }
 
 AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim) {
@@ -3396,60 +3661,95 @@ AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t
            (1 / (double)n + lambda * lambda * aggi_log((double)n));
 }
 
-/* roots of ||out - mean_G|| and of the diameter of G */
-static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, const agg_real *out,
-                             uint64_t set, double *error, double *diameter) {
-    const double count = (double)aggi_popcount(set);
-    const agg_real *first = rows[aggi_lowest(set)];
-    double big = 0, unit, sum = 0;
-    size_t i, j, k;
-    for (k = 0; k < dim; k++) {
+/* Rows as agg_resilience() has them, and the set G of those in question. */
+typedef struct aggi_honest_set {
+    const agg_real *const *row;
+    size_t n, dim;
+    uint64_t set; /* bit i: row i is in G */
+} aggi_honest_set;
+
+/* an even power of two about the largest number of G and out */
+static double aggi_set_unit(const aggi_honest_set *g, const agg_real *out) {
+    double big = 0;
+    size_t i, k;
+    for (k = 0; k < g->dim; k++) {
         big = aggi_max(big, aggi_abs((double)out[k]));
-        for (i = 0; i < n; i++)
-            if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
+        for (i = 0; i < g->n; i++)
+            if (g->set >> i & 1) big = aggi_max(big, aggi_abs((double)g->row[i][k]));
     }
-    unit = big > 0 ? aggi_even_power(aggi_root0(big)) : 1;
-    for (k = 0; k < dim; k++) {
+    return big > 0 ? aggi_even_power(aggi_root0(big)) : 1;
+}
+
+/* sqrt(||out - mean_G||) */
+static double aggi_set_error(const aggi_honest_set *g, const agg_real *out) {
+    const double unit = aggi_set_unit(g, out), count = (double)aggi_popcount(g->set);
+    const agg_real *first = g->row[aggi_lowest(g->set)];
+    double sum = 0;
+    size_t i, k;
+    for (k = 0; k < g->dim; k++) {
         const double base = (double)first[k] / unit;
         double off = (double)out[k] / unit - base;
-        for (i = 0; i < n; i++)
-            if (set >> i & 1) off -= ((double)rows[i][k] / unit - base) / count;
+        for (i = 0; i < g->n; i++)
+            if (g->set >> i & 1) off -= ((double)g->row[i][k] / unit - base) / count;
         sum += off * off;
     }
-    *error = aggi_root0(aggi_root0(sum)) * aggi_root0(unit);
-    *diameter = 0;
-    for (i = 0; i < n; i++)
+    return aggi_root0(aggi_root0(sum)) * aggi_root0(unit);
+}
+
+/* root of the largest distance within G */
+static double aggi_set_diameter(const aggi_honest_set *g) {
+    double most = 0;
+    size_t i, j;
+    for (i = 0; i < g->n; i++)
         for (j = 0; j < i; j++)
-            if (set >> i & set >> j & 1)
-                *diameter = aggi_max(*diameter, aggi_root(rows[i], rows[j], dim));
+            if (g->set >> i & g->set >> j & 1)
+                most = aggi_max(most, aggi_root(g->row[i], g->row[j], g->dim));
+    return most;
+}
+
+/* Gosper: the next larger number with as many ones */
+static uint64_t aggi_next_set(uint64_t set) {
+    const uint64_t low = set & (~set + 1), up = set + low;
+    return ((up ^ set) >> 2) / low | up;
 }
 
 AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
                                   const agg_real *out, double *ratio, uint64_t *worst) {
-    uint64_t set, low, up;
-    double error, diameter, most = -1, here;
+    aggi_honest_set g;
+    double most = -1;
     size_t i;
     if (!rows || !out || !ratio || !n || !dim || n > 63) return AGG_ERR_ARG;
     if (f > (n - 1) / 2) return AGG_ERR_BOUND;
     for (i = 0; i < n; i++)
         if (!rows[i] || !aggi_all_finite(rows[i], dim)) return AGG_ERR_ROWS;
     if (!aggi_all_finite(out, dim)) return AGG_ERR_ARG;
-    for (set = ((uint64_t)1 << (n - f)) - 1; set < (uint64_t)1 << n;
-         set = ((up ^ set) >> 2) / low | up) {
-        low = set & (~set + 1); /* Gosper: the next number with as many ones */
-        up = set + low;
-        aggi_measure_set(rows, n, dim, out, set, &error, &diameter);
-        here = error > 0 ? diameter > 0 ? aggi_ratio(error, diameter) : aggi_infinity() : 0;
-        if (here > most) {
-            most = here;
-            if (worst) *worst = set;
-        }
+    g.row = rows;
+    g.n = n;
+    g.dim = dim;
+    for (g.set = ((uint64_t)1 << (n - f)) - 1; g.set >> n == 0; g.set = aggi_next_set(g.set)) {
+        const double error = aggi_set_error(&g, out), diameter = aggi_set_diameter(&g);
+        const double apart = diameter > 0 ? aggi_ratio(error, diameter) : aggi_infinity();
+        const double here = error > 0 ? apart : 0;
+        if (!(here > most)) continue;
+        most = here;
+        if (worst) *worst = g.set;
     }
     *ratio = most;
     return AGG_OK;
 }
 
-/* ---- 9 attacks ------------------------------------------------------------------------------- */
+/* ---- 16 attacks ------------------------------------------------------------------------------ */
+
+/* What the adversary knows while it makes number k of its row. */
+typedef struct aggi_adversary {
+    const agg_attack_desc *desc;
+    const agg_real *const *honest;
+    const agg_real *own;
+    size_t honest_n, dim;
+    double s;                     /* strength */
+    double mine, mean, deviation; /* of number k: own, honest mean and standard deviation */
+    double range;                 /* max own - min own */
+} aggi_adversary;
 
 /* Acklam's rational approximation, 1e-9: enough for attacks */
 static double aggi_normal_quantile(double p) {
@@ -3481,17 +3781,99 @@ static double aggi_normal_quantile(double p) {
 }
 
 /* (0,1), never an end */
-static double aggi_uniform(agg_rng rng) { return (aggi_draw53(&rng) + 0.5) * AGGI_ULP53; }
+static double aggi_uniform(const agg_rng *rng) { return (aggi_draw53(rng) + 0.5) * AGGI_ULP53; }
 
-static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, double *mean,
-                        double *deviation) {
-    double sum = 0, squares = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += (double)honest[i][k] / (double)n;
-    for (i = 0; i < n; i++)
-        squares += ((double)honest[i][k] - sum) * ((double)honest[i][k] - sum) / (double)n;
-    *mean = sum;
-    *deviation = aggi_root0(squares);
+static double aggi_sign_flip(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return -a->s * a->mine;
+}
+
+static double aggi_noise(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return a->mine + a->s * a->range * (2 * aggi_uniform(&a->desc->rng) - 1);
+}
+
+static double aggi_gaussian(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return a->mine + a->s * aggi_normal_quantile(aggi_uniform(&a->desc->rng));
+}
+
+static double aggi_zero(const aggi_adversary *a, size_t k) {
+    (void)a;
+    (void)k;
+    return 0;
+}
+
+static double aggi_ipm(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return -a->s * a->mean;
+}
+
+static double aggi_alie(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return a->mean - a->s * a->deviation;
+}
+
+static double aggi_mimic(const aggi_adversary *a, size_t k) {
+    return (double)a->honest[a->desc->target][k];
+}
+
+static double aggi_inf(const aggi_adversary *a, size_t k) {
+    (void)a;
+    return k % 2 ? -aggi_infinity() : aggi_infinity();
+}
+
+static double aggi_nan(const aggi_adversary *a, size_t k) {
+    (void)a;
+    (void)k;
+    return aggi_from_bits(AGGI_NAN);
+}
+
+/* What an attack looks at. */
+enum {
+    AGGI_OWN = 1,      /* own, and if there is none the honest mean */
+    AGGI_RANGE = 2,    /* the range of own */
+    AGGI_HONEST = 4,   /* mean and deviation of the honest rows */
+    AGGI_TARGET = 8,   /* honest row desc.target */
+    AGGI_RANDOM = 16,  /* desc.rng */
+    AGGI_MAJORITY = 32 /* desc.n and desc.f, unless a strength is given */
+};
+
+/* A row for each attack, in the order of the enum; number makes number k of what is sent. A new one
+   is a name at the end of agg_attack_kind, a row and a function. */
+typedef struct aggi_attack {
+    agg_attack_kind id;
+    const char *name;
+    double strength; /* by default; AGGI_MAJORITY: aggi_alie_z() */
+    int reads;
+    double (*number)(const aggi_adversary *a, size_t k);
+} aggi_attack;
+
+/* clang-format off */
+
+static const aggi_attack aggi_attacks[] = {
+    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, AGGI_OWN,                            aggi_sign_flip},
+    {AGG_ATTACK_NOISE,     "random noise",   3.0, AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, aggi_noise},
+    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1.0, AGGI_OWN | AGGI_RANDOM,              aggi_gaussian},
+    {AGG_ATTACK_ZERO,      "zero",           1.0, 0,                                   aggi_zero},
+    {AGG_ATTACK_IPM,       "inner product",  0.5, AGGI_HONEST,                         aggi_ipm},
+    {AGG_ATTACK_ALIE,      "ALIE",           0.0, AGGI_HONEST | AGGI_MAJORITY,         aggi_alie},
+    {AGG_ATTACK_MIMIC,     "mimic",          1.0, AGGI_TARGET,                         aggi_mimic},
+    {AGG_ATTACK_INF,       "Inf",            1.0, 0,                                   aggi_inf},
+    {AGG_ATTACK_NAN,       "NaN",            1.0, 0,                                   aggi_nan},
+};
+typedef char
+    aggi_every_attack[sizeof aggi_attacks / sizeof *aggi_attacks == AGG_ATTACK_COUNT ? 1 : -1];
+
+/* clang-format on */
+
+AGG_API const char *agg_attack_name(agg_attack_kind kind) {
+    return (unsigned)kind < AGG_ATTACK_COUNT ? aggi_attacks[kind].name : "unknown attack";
+}
+
+/* does it look at the honest rows? */
+static int aggi_reads_rows(int reads, const agg_real *own) {
+    return (reads & (AGGI_HONEST | AGGI_TARGET)) || ((reads & AGGI_OWN) && !own);
 }
 
 /* How many deviations an adversary may stray so that, with the adversaries' help, it still looks
@@ -3501,80 +3883,78 @@ static double aggi_alie_z(size_t n, size_t f) {
     return aggi_normal_quantile((honest - needed) / honest);
 }
 
-static double aggi_default_strength(const agg_attack_desc *a) {
-    switch (a->kind) {
-    case AGG_ATTACK_SIGN_FLIP: return 2.5;
-    case AGG_ATTACK_NOISE: return 3;
-    case AGG_ATTACK_IPM: return 0.5;
-    case AGG_ATTACK_ALIE: return aggi_alie_z(a->n, a->f);
-    case AGG_ATTACK_GAUSSIAN:
-    case AGG_ATTACK_ZERO:
-    case AGG_ATTACK_MIMIC:
-    case AGG_ATTACK_INF:
-    case AGG_ATTACK_NAN:
-    case AGG_ATTACK_COUNT: break;
-    }
-    return 1;
+static double aggi_strength(const agg_attack_desc *a) {
+    const aggi_attack *kind = &aggi_attacks[a->kind];
+    if (a->strength != 0) return a->strength;
+    return kind->reads & AGGI_MAJORITY ? aggi_alie_z(a->n, a->f) : kind->strength;
 }
 
-/* are the honest rows read? */
-static int aggi_attack_looks_around(agg_attack_kind kind, const agg_real *own) {
-    const int looks_at_own =
-        kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
-    return kind == AGG_ATTACK_IPM || kind == AGG_ATTACK_ALIE || kind == AGG_ATTACK_MIMIC ||
-           (looks_at_own && !own);
+static int aggi_all_there(const agg_real *const *rows, size_t n) {
+    size_t i;
+    for (i = 0; rows && i < n; i++)
+        if (!rows[i]) return 0;
+    return rows && n;
 }
 
 static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest,
                                     size_t honest_n, size_t dim, const agg_real *own,
                                     const agg_real *out) {
-    size_t i;
+    int reads;
     if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength))
         return AGG_ERR_ARG;
-    if (aggi_attack_looks_around(a->kind, own)) {
-        if (!honest || !honest_n) return AGG_ERR_ARG;
-        for (i = 0; i < honest_n; i++)
-            if (!honest[i]) return AGG_ERR_ARG;
-    }
-    if (a->kind == AGG_ATTACK_MIMIC && a->target >= honest_n) return AGG_ERR_ARG;
-    if (a->kind == AGG_ATTACK_ALIE && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2))
+    reads = aggi_attacks[a->kind].reads;
+    if (aggi_reads_rows(reads, own) && !aggi_all_there(honest, honest_n)) return AGG_ERR_ARG;
+    if ((reads & AGGI_TARGET) && a->target >= honest_n) return AGG_ERR_ARG;
+    if ((reads & AGGI_MAJORITY) && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2))
         return AGG_ERR_BOUND;
-    if ((a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN) && !a->rng.next)
-        return AGG_ERR_RNG;
-    return AGG_OK;
+    return (reads & AGGI_RANDOM) && !a->rng.next ? AGG_ERR_RNG : AGG_OK;
+}
+
+/* mean, deviation and mine of number k */
+static void aggi_look(aggi_adversary *a, int reads, size_t k) {
+    const double n = (double)a->honest_n;
+    double sum = 0, squares = 0;
+    size_t i;
+    if ((reads & AGGI_HONEST) || ((reads & AGGI_OWN) && !a->own)) {
+        for (i = 0; i < a->honest_n; i++) sum += (double)a->honest[i][k] / n;
+        for (i = 0; i < a->honest_n; i++)
+            squares += aggi_squared((double)a->honest[i][k] - sum) / n;
+    }
+    a->mean = sum;
+    a->deviation = aggi_root0(squares);
+    a->mine = a->own ? (double)a->own[k] : sum;
+}
+
+static double aggi_own_range(aggi_adversary *a, int reads) {
+    double low = DBL_MAX, high = -DBL_MAX;
+    size_t k;
+    for (k = 0; k < a->dim; k++) {
+        aggi_look(a, reads, k);
+        low = aggi_min(low, a->mine);
+        high = aggi_max(high, a->mine);
+    }
+    return high - low;
 }
 
 AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
                               size_t honest_n, size_t dim, const agg_real *own, agg_real *out) {
     const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
-    int around;
-    double s, mean = 0, deviation = 0, low = DBL_MAX, high = -DBL_MAX;
+    const aggi_attack *kind;
+    aggi_adversary adversary;
     size_t k;
     if (valid != AGG_OK) return valid;
-    around = aggi_attack_looks_around(a->kind, own);
-    s = a->strength != 0 ? a->strength : aggi_default_strength(a);
-    for (k = 0; k < dim && a->kind == AGG_ATTACK_NOISE; k++) {
-        if (!own) aggi_honest(honest, honest_n, k, &mean, &deviation);
-        low = aggi_min(low, own ? (double)own[k] : mean);
-        high = aggi_max(high, own ? (double)own[k] : mean);
-    }
+    kind = &aggi_attacks[a->kind];
+    memset(&adversary, 0, sizeof adversary);
+    adversary.desc = a;
+    adversary.honest = honest;
+    adversary.own = own;
+    adversary.honest_n = honest_n;
+    adversary.dim = dim;
+    adversary.s = aggi_strength(a);
+    if (kind->reads & AGGI_RANGE) adversary.range = aggi_own_range(&adversary, kind->reads);
     for (k = 0; k < dim; k++) {
-        double mine, v = 0;
-        if (around) aggi_honest(honest, honest_n, k, &mean, &deviation);
-        mine = own ? (double)own[k] : mean;
-        switch (a->kind) {
-        case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;
-        case AGG_ATTACK_NOISE: v = mine + s * (high - low) * (2 * aggi_uniform(a->rng) - 1); break;
-        case AGG_ATTACK_GAUSSIAN: v = mine + s * aggi_normal_quantile(aggi_uniform(a->rng)); break;
-        case AGG_ATTACK_IPM: v = -s * mean; break;
-        case AGG_ATTACK_ALIE: v = mean - s * deviation; break;
-        case AGG_ATTACK_MIMIC: v = (double)honest[a->target][k]; break;
-        case AGG_ATTACK_INF: v = k % 2 ? -aggi_infinity() : aggi_infinity(); break;
-        case AGG_ATTACK_NAN: v = aggi_infinity() - aggi_infinity(); break;
-        case AGG_ATTACK_ZERO:
-        case AGG_ATTACK_COUNT: break;
-        }
-        out[k] = (agg_real)v;
+        aggi_look(&adversary, kind->reads, k);
+        out[k] = (agg_real)kind->number(&adversary, k);
     }
     return AGG_OK;
 }
