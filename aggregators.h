@@ -116,7 +116,7 @@
 #include <stddef.h> /* size_t */
 #include <stdint.h> /* uint64_t */
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "aggregators.h: -ffast-math and -ffinite-math-only remove NaN checks, and NaN is the cheapest attack"
+#error "aggregators.h: -ffast-math, -ffinite-math-only remove checks for NaN, the cheapest attack"
 #elif defined(__GCC_IEC_559) && !__GCC_IEC_559
 #error "aggregators.h: -funsafe-math-optimizations and its parts round sums as the compiler likes"
 #endif
@@ -128,7 +128,7 @@
   #define AGG_EXCESS_PRECISION
 #endif
 #ifdef AGG_EXCESS_PRECISION
-#error "aggregators.h: numbers with excess precision (the i387) round differently: use -msse2 -mfpmath=sse"
+#error "aggregators.h: excess precision (the i387) rounds differently: use -msse2 -mfpmath=sse"
 #endif
 #ifndef AGG_API
   #if !defined(AGG_STATIC)
@@ -141,7 +141,8 @@
 #endif
 #ifdef AGG_DOUBLE
   typedef double agg_real;
-  #define agg_scratch_size agg_scratch_size_f64 /* a mixed build fails to link instead of misreading rows */
+  /* a mixed build fails to link instead of misreading rows */
+  #define agg_scratch_size agg_scratch_size_f64
   #define agg_aggregate    agg_aggregate_f64
   #define agg_attack       agg_attack_f64
   #define agg_resilience   agg_resilience_f64
@@ -152,9 +153,21 @@
 extern "C" {
 #endif
 
-typedef enum agg_rule { /* described above, under RULES */
-    AGG_MDA,   AGG_CWTM,  AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_MULTI_KRUM, AGG_GM,
-    AGG_MEAN,  AGG_BULYAN, AGG_CCLIP, AGG_CGE,   AGG_MONNA, AGG_CAF,       AGG_SMEA,
+typedef enum agg_rule {  /* what each does: RULES, above */
+    AGG_MDA,             /* minimum diameter averaging */
+    AGG_CWTM,            /* coordinate-wise trimmed mean */
+    AGG_MEAMED,          /* mean around the median */
+    AGG_CWMED,           /* coordinate-wise median */
+    AGG_KRUM,
+    AGG_MULTI_KRUM,
+    AGG_GM,              /* geometric median */
+    AGG_MEAN,
+    AGG_BULYAN,
+    AGG_CCLIP,           /* centred clipping */
+    AGG_CGE,             /* comparative gradient elimination */
+    AGG_MONNA,           /* nearest neighbours of a trusted row */
+    AGG_CAF,             /* covariance-bound agnostic filter */
+    AGG_SMEA,            /* smallest maximum eigenvalue averaging */
     AGG_RULE_COUNT
 } agg_rule;
 
@@ -174,92 +187,126 @@ typedef enum agg_rule { /* described above, under RULES */
 typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
 
-typedef enum agg_pre {
-    AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC,
+typedef enum agg_pre {   /* PRE-AGGREGATIONS, above */
+    AGG_PRE_NONE,
+    AGG_PRE_NNM,         /* nearest neighbour mixing */
+    AGG_PRE_BUCKETING,
+    AGG_PRE_CLIP,
+    AGG_PRE_ARC,         /* adaptive robust clipping */
     AGG_PRE_COUNT
 } agg_pre;
 
-typedef enum agg_attack_kind {
-    AGG_ATTACK_SIGN_FLIP, AGG_ATTACK_NOISE, AGG_ATTACK_GAUSSIAN, AGG_ATTACK_ZERO, AGG_ATTACK_IPM,
-    AGG_ATTACK_ALIE,      AGG_ATTACK_MIMIC, AGG_ATTACK_INF,      AGG_ATTACK_NAN,
+typedef enum agg_attack_kind { /* ATTACKS, above */
+    AGG_ATTACK_SIGN_FLIP,
+    AGG_ATTACK_NOISE,
+    AGG_ATTACK_GAUSSIAN,
+    AGG_ATTACK_ZERO,
+    AGG_ATTACK_IPM,      /* inner product manipulation */
+    AGG_ATTACK_ALIE,     /* a little is enough */
+    AGG_ATTACK_MIMIC,
+    AGG_ATTACK_INF,
+    AGG_ATTACK_NAN,
     AGG_ATTACK_COUNT
 } agg_attack_kind;
 
-typedef struct agg_rng {                /* random numbers from the caller */
-    uint64_t (*next)(void *self);       /* 64 random bits */
-    void      *self;
+typedef struct agg_rng {          /* random numbers from the caller */
+    uint64_t (*next)(void *self); /* 64 random bits */
+    void *self;
 } agg_rng;
 
+/* A job pool of the caller's. run calls job(arg, 0 .. count-1), in any order and on any threads,
+   and returns when all are done; run == NULL: everything happens on the calling thread. */
 typedef void agg_job(void *arg, size_t index);
-typedef struct agg_jobs {               /* a job pool of the caller's; run == NULL: everything on the calling thread */
-    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* call job(arg, 0 .. count-1), any order and */
-    void  *self;                                                    /* threads, return when all are done */
+typedef struct agg_jobs {
+    void (*run)(void *self, size_t count, agg_job *job, void *arg);
+    void *self;
 } agg_jobs;
 
-typedef struct agg_desc {    /* zero it or use agg_make_desc(); fields are only ever added at the end */
-    size_t   n;              /* rows                              required */
-    size_t   dim;            /* numbers per row                   required */
-    size_t   f;              /* adversaries to survive                  0 = trust everybody */
-    agg_rule rule;           /*                                   0 = AGG_MDA */
-    agg_pre  pre[2];         /* steps before the rule, in order   0 = none */
-    int      classic_krum;   /* Krum, Multi-Krum, Bulyan          0 = n-f-1 neighbours, 1 = n-f-2 */
-    size_t   q;              /* Multi-Krum: rows averaged         0 = n-f */
-    size_t   pivot;          /* MoNNA: the row you trust          0 = the first */
-    size_t   bucket;         /* bucketing: rows per bucket        0 = 2 */
-    double   clip;           /* AGG_PRE_CLIP: largest norm        required there, > 0 */
-    double   tau;            /* CClip: clipping radius            0 = median distance to the start */
-    size_t   iterations;     /* CClip                             0 = 3 */
-    const agg_real *start;   /* CClip: dim numbers                NULL = coordinate-wise median */
-    double   gap;            /* GM: relative gap to prove, <= 1   0 = 1e-6 */
-    size_t   budget;         /* MDA, SMEA: search nodes           0 = 2^26/(n ceil(n/64)), within 1000 .. 100000 */
-    agg_rng  rng;            /* bucketing: random bits            required there */
-    agg_jobs jobs;           /* job pool                          none */
+/* Zero it or use agg_make_desc(). Fields are only ever added at the end. */
+typedef struct agg_desc {
+    size_t   n;            /* rows                            required */
+    size_t   dim;          /* numbers per row                 required */
+    size_t   f;            /* adversaries to survive          0 = trust everybody */
+    agg_rule rule;         /*                                 0 = AGG_MDA */
+    agg_pre  pre[2];       /* before the rule, in order       0 = none */
+    int      classic_krum; /* Krum, Multi-Krum, Bulyan        0 = n-f-1 neighbours, 1 = n-f-2 */
+    size_t   q;            /* Multi-Krum: rows averaged       0 = n-f */
+    size_t   pivot;        /* MoNNA: the row you trust        0 = the first */
+    size_t   bucket;       /* bucketing: rows per bucket      0 = 2 */
+    double   clip;         /* AGG_PRE_CLIP: largest norm      required there, > 0 */
+    double   tau;          /* CClip: clipping radius          0 = median distance to the start */
+    size_t   iterations;   /* CClip                           0 = 3 */
+    const agg_real *start; /* CClip: dim numbers              NULL = coordinate-wise median */
+    double   gap;          /* GM: relative gap to prove, <= 1 0 = 1e-6 */
+    size_t   budget;       /* MDA, SMEA: search nodes         0 = 2^26/(n ceil(n/64)), but at least
+                                                              1000 and at most 100000 */
+    agg_rng  rng;          /* bucketing: random bits          required there */
+    agg_jobs jobs;         /* job pool                        none */
 } agg_desc;
 
-typedef struct agg_report {  /* zero it, point weight and suspicion at n numbers each if you want them */
-    double *weight;          /* share of each row in out; coordinate-wise rules: averaged over coordinates. They sum to 1,
-                                or less with clipping, which shortens rows or keeps a part of the start. */
-    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, large is odd; dropped: infinity */
-    size_t  dropped;         /* rows that were NULL or not finite */
-    size_t  used;            /* rows with a weight above 0 (counted only if weight is given) */
-    size_t  nodes;           /* MDA, SMEA: search nodes spent */
-    double  diameter;        /* MDA: of the chosen set */
-    double  gap;             /* GM: proven, (value - least value) / least value <= gap */
+/* Zero it, and point weight and suspicion at n numbers each if you want them. */
+typedef struct agg_report {
+    double *weight;    /* share of each row in out; coordinate-wise rules: the average over
+                          coordinates. They sum to 1, or less with clipping, which shortens rows or
+                          keeps a part of the start. */
+    double *suspicion; /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, large is odd;
+                          dropped: infinity */
+    size_t  dropped;   /* rows that were NULL or not finite */
+    size_t  used;      /* rows with a weight above 0 (counted only if weight is given) */
+    size_t  nodes;     /* MDA, SMEA: search nodes spent */
+    double  diameter;  /* MDA: of the chosen set */
+    double  gap;       /* GM: proven, (value - least value) / least value <= gap */
 } agg_report;
 
 typedef struct agg_attack_desc {
-    size_t          n, f;     /* ALIE: all rows and adversaries, for its s       required there unless strength is given */
+    size_t          n, f;     /* ALIE: all rows and adversaries    required without a strength */
     agg_attack_kind kind;
-    double          strength; /* s                                         0 = the default of the kind */
-    size_t          target;   /* mimic: which honest row                   0 = the first */
-    agg_rng         rng;      /* noise, Gaussian                           required there */
+    double          strength; /* s                                 0 = the default of the kind */
+    size_t          target;   /* mimic: which honest row           0 = the first */
+    agg_rng         rng;      /* noise, Gaussian                   required there */
 } agg_attack_desc;
 
-AGG_API agg_desc   agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
-AGG_API size_t     agg_scratch_size(const agg_desc *d);    /* bytes; 0 = d is unusable, agg_aggregate() says why */
+AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
+
+/* bytes; 0 = d is unusable, agg_aggregate() says why */
+AGG_API size_t agg_scratch_size(const agg_desc *d);
+
+/* rows: n pointers to dim numbers, read only; any may be NULL. out: dim numbers. report may be
+   NULL. */
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report);
-/* rows: n pointers to dim numbers, read only; any may be NULL. out: dim numbers. report may be NULL. */
 
-AGG_API const char *agg_status_text(agg_status s);         /* never NULL */
-AGG_API const char *agg_rule_name(agg_rule rule);          /* never NULL */
-AGG_API const char *agg_rule_cost(agg_rule rule);          /* "n d", "n^2 d", ... */
-AGG_API const char *agg_pre_name(agg_pre pre);             /* never NULL */
-AGG_API const char *agg_attack_name(agg_attack_kind kind); /* never NULL */
-AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* by the paper: linear speed-up in n while f = O(sqrt n) */
-AGG_API size_t      agg_max_f(agg_rule rule, size_t n);    /* most adversaries the rule survives among n */
-AGG_API double      agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
-/* lambda of the table; +infinity if the rule is not resilient for this f; -1 if the table has no value for the rule */
-AGG_API double      agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
-/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to the problem's constant:
-   eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
-AGG_API agg_status  agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f, const agg_real *out,
-                                   double *ratio, uint64_t *worst);
-/* the largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask (worst may be NULL).
-   rows must be finite. For teaching and tests: it visits all C(n,f) sets. n <= 63. */
-AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *honest, size_t honest_n, size_t dim,
-                               const agg_real *own, agg_real *out);
-/* out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for kinds that look at own alone. */
+/* never NULL */
+AGG_API const char *agg_status_text(agg_status s);
+AGG_API const char *agg_rule_name(agg_rule rule);
+AGG_API const char *agg_rule_cost(agg_rule rule); /* "n d", "n^2 d", ... */
+AGG_API const char *agg_pre_name(agg_pre pre);
+AGG_API const char *agg_attack_name(agg_attack_kind kind);
+
+/* by the paper: linear speed-up in n while f = O(sqrt n) */
+AGG_API int agg_rule_is_order_optimal(agg_rule rule);
+
+/* most adversaries the rule survives among n */
+AGG_API size_t agg_max_f(agg_rule rule, size_t n);
+
+/* lambda of the table; +infinity if the rule is not resilient for this f; -1 if the table has no
+   value for the rule */
+AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
+
+/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to the problem's
+   constant: eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
+AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
+
+/* the largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask
+   (worst may be NULL). rows must be finite. For teaching and tests: it visits all C(n,f) sets.
+   n <= 63. */
+AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
+                                  const agg_real *out, double *ratio, uint64_t *worst);
+
+/* out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for kinds that
+   look at own alone. */
+AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
+                              size_t honest_n, size_t dim, const agg_real *own, agg_real *out);
 #ifdef __cplusplus
 }
 #endif
@@ -273,8 +320,8 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
 #if defined(AGGREGATORS_IMPLEMENTATION) || defined(RESNHARPG_IMPLEMENTATION)
 #ifndef AGGI_CORE
 #define AGGI_CORE
-/* Compiler, AVX2 twins, numbers, memory. resnharpg.h uses these aggi_ names as well; all are static,
-   so that each of two files may have its own copy. */
+/* Compiler, AVX2 twins, numbers, memory. resnharpg.h uses these aggi_ names as well; all are
+   static, so that each of two files may have its own copy. */
 #include <string.h> /* memcpy, memmove, memset */
 
 /* clang-format off */
@@ -314,15 +361,15 @@ AGG_API agg_status  agg_attack(const agg_attack_desc *a, const agg_real *const *
   #define AGGI_INLINE        static inline
   #define AGGI_UNUSED
   #define AGGI_RESTRICT
-  #define AGGI_VECTOR(bytes) /* a "vector" of one number: lanes, and so the bits, stay as they are */
+  #define AGGI_VECTOR(bytes) /* a "vector" of one number: the lanes stay, and so do the bits */
   #define AGGI_PREFETCH(p)   ((void)(p))
 #endif
 
-/* AVX2 twins. A kernel is a template macro KERNEL(suffix, attribute, vec): functions whose names end
-   in suffix, with vectors of type vec. AGGI_TWINS(KERNEL, vec, wide) makes them for the instructions of
-   the build, suffix _base, and, where AVX2 may be there at run time, once more with the wide type,
-   suffix _avx2 (without fma, so with the same bits). AGGI_TWIN(avx2, name) is the one to call. The type
-   changes because gcc keeps vectors wider than the target's in memory. */
+/* AVX2 twins. A kernel is a template macro KERNEL(suffix, attribute, vec): functions whose names
+   end in suffix, with vectors of type vec. AGGI_TWINS(KERNEL, vec, wide) makes them for the
+   instructions of the build, suffix _base, and, where AVX2 may be there at run time, once more with
+   the wide type, suffix _avx2 (without fma, so with the same bits). AGGI_TWIN(avx2, name) is the
+   one to call. The type changes because gcc keeps vectors wider than the target's in memory. */
 #if defined(AGGI_GNU) && defined(__SSE2__)
   #define AGGI_X86
 #endif
@@ -392,8 +439,8 @@ AGGI_INLINE double aggi_pick(uint64_t m, double a, double b) {
 
 /* log x, 0.83 ulp. log(+-0) = -Inf, negative: NaN, +Inf: +Inf; denormals are made normal first.
    x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f): log(1 + f) = 2 atanh s =
-   2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact. k becomes a number by
-   being written below the leading bit of 2^52. */
+   2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact. k becomes a number
+   by being written below the leading bit of 2^52. */
 AGGI_INLINE double aggi_log_edge(double x, double y) {
     const uint64_t b = aggi_bits(x);
     y = aggi_pick(aggi_above(b, AGGI_INF - 1u), x, y);
@@ -423,8 +470,8 @@ AGGI_INLINE double aggi_sqrt_residual(double m, double s) {
 }
 
 /* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of
-   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that is
-   -s u < m - s^2 <= s u (all are multiples of u^2, so the u^2/4 of the square does not matter).
+   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that
+   is -s u < m - s^2 <= s u (all are multiples of u^2, so the u^2/4 of the square does not matter).
    Correctly rounded; negative: NaN, -0: -0. */
 AGGI_INLINE double aggi_sqrt_soft(double x) {
     const uint64_t tiny = aggi_top(aggi_bits(x) - 0x0010000000000000u);
@@ -502,8 +549,8 @@ AGGI_UNUSED static size_t aggi_arena_size(const aggi_arena *a) {
 }
 
 AGGI_UNUSED static void *aggi_take(aggi_arena *a, size_t count, size_t each) {
-    const size_t max = (size_t)-1 / 4, at = (a->used + AGGI_ALIGN - 1) / AGGI_ALIGN * AGGI_ALIGN;
-    if (a->bad || (each && count > max / each) || at > max - count * each) {
+    const size_t most = (size_t)-1 / 4, at = (a->used + AGGI_ALIGN - 1) / AGGI_ALIGN * AGGI_ALIGN;
+    if (a->bad || (each && count > most / each) || at > most - count * each) {
         a->bad = 1;
         return NULL;
     }
@@ -531,8 +578,16 @@ AGGI_END_CODE
 
 #if defined(AGGREGATORS_IMPLEMENTATION) && !defined(AGGREGATORS_IMPLEMENTED)
 #define AGGREGATORS_IMPLEMENTED
-/* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function
-   per rule in the order of RULES, 6 pre-aggregations, 7 the call, 8 what a host can ask, 9 attacks.
+/* How a call runs; numbers are sections.
+   agg_aggregate() checks desc against the tables of rules and pre-aggregations (13), lays out
+   scratch by what their rows say they need (3, 14) and collects the rows that are not NULL. Then it
+   makes an attempt (14): pre-aggregations make new rows of the rows in play (12), and the function
+   of the rule (7 to 11) decides, from distances (4) or sorted columns (6), which rows count with
+   which weight, or writes the result itself. Weights become the result by a weighted sum (5).
+   Kernels (4 to 6, and 9) run as jobs, one for each slice of the coordinates (3), their inner loops
+   as AVX2 twins (the core, above). If a sum shows that some row is not finite, the rows are scanned
+   and a second attempt is made without the bad ones (14, aggi_aggregate). At last the result is
+   copied out and the report filled in. What a host can ask is in 15, attacks are in 16.
    aggi_ names are private. */
 
 /* ---- 1 configuration ------------------------------------------------------------------------- */
@@ -546,9 +601,9 @@ AGGI_END_CODE
 #if defined(__clang__) || (defined(AGGI_GNU) && __GNUC__ >= 9)
   #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
 #endif
-#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum: part of the result's definition */
-#define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real before the sum moves on to double */
-#define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache while all pairs visit them */
+#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum: part of its definition */
+#define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real, before it goes on in double */
+#define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache for all pairs */
 #define AGGI_COLS   ((size_t)64)   /* columns sorted together */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
 #define AGGI_FAR    16777216.0     /* GM: rows beyond this many radii are pulled in to it */
@@ -604,6 +659,10 @@ static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v,
         }                                                                                          \
     } while (0)
 
+/* The twin for such a sum; the plain one where there is not one full set of lanes: gcc forgets
+   vzeroupper on the way around the vector loop, and SSE code after that runs at half its speed. */
+#define AGGI_TWIN_OF_LANES(avx2, width, name) AGGI_TWIN((avx2) && (width) >= 8, name)
+
 /* The end of such a sum: the lanes in a fixed tree, by neighbours for 8 ... */
 AGGI_INLINE double aggi_sum8(const double *lane) {
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
@@ -645,7 +704,7 @@ typedef struct aggi_item {
     size_t index;
 } aggi_item;
 
-/* Stable merge sort by key: ties stay in index order. v has room for 2 n, the second half is scratch. */
+/* Stable merge sort by key: ties stay in index order. v has room for 2 n: scratch behind the n. */
 static void aggi_sort(aggi_item *v, size_t n) {
     aggi_item *tmp = v + n;
     size_t width, at, i, j, k;
@@ -1056,7 +1115,7 @@ static size_t aggi_width(size_t at, size_t end, size_t most) {
 AGGI_TWINS(AGGI_REAL_TILE, aggi_vec, aggi_wide)
 
 /* The same with differences and squares in double, for GM: the angles between rows that are far
-   away need more than float's distances. A vector of doubles is loaded by way of its _narrow type. */
+   away need more than float's distances. Vectors of doubles are loaded by way of a _narrow type. */
 #ifdef AGG_DOUBLE
   #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_tile)
 #else
@@ -1113,7 +1172,8 @@ static size_t aggi_pair_index(size_t i, size_t j, size_t n) {
     return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }
 
-/* part += the squared distances of rows i, i + 1 to row j, whose lanes are sum and sum + 4 rows */
+/* part += the squared distances of rows i and i + 1 to row j; sum: the lanes of the one, and four
+   pairs further on those of the other */
 static void aggi_add_pairs(double *part, size_t n, size_t i, size_t j, const double *sum) {
     part[aggi_pair_index(i, j, n)] += aggi_sum_lanes(sum);
     if (j > i + 1) part[aggi_pair_index(i + 1, j, n)] += aggi_sum_lanes(sum + 4 * AGGI_LANES);
@@ -1250,7 +1310,8 @@ static void aggi_roots_run(void *arg, size_t s) {
     double *part = c->part + s * job->n;
     size_t i;
     for (i = 0; i < job->n; i++)
-        part[i] = AGGI_TWIN(c->avx2 && width >= 8, aggi_square)(job->row[i] + begin, center, width);
+        part[i] =
+            AGGI_TWIN_OF_LANES(c->avx2, width, aggi_square)(job->row[i] + begin, center, width);
 }
 
 /* root[i] = sqrt(||row_i - center||); center == NULL: of the norm */
@@ -1357,7 +1418,7 @@ AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
     }
 AGGI_TWINS(AGGI_BLEND_KERNEL, aggi_vec, aggi_wide)
 
-/* The same for one column of finite numbers so large (double builds) that a difference overflowed. */
+/* One column of it, for finite numbers so large that a difference overflowed (double builds). */
 static double aggi_blend_giants(const aggi_blend *b, size_t at) {
     double sum = 0;
     size_t i;
@@ -1576,6 +1637,10 @@ static void aggi_gather_rest(const agg_real *const *row, size_t n, size_t at, si
     }
 }
 
+/* Which values of a sorted column are averaged: those in the middle, or those closest to its
+   median. */
+enum { AGGI_MIDDLE, AGGI_CLOSEST };
+
 /* Mean of the sorted values [from, to) of each column. */
 AGGI_INLINE void aggi_mean_of_middle(const agg_real *cols, size_t from, size_t to,
                                      double *AGGI_RESTRICT mean) {
@@ -1588,7 +1653,7 @@ AGGI_INLINE void aggi_mean_of_middle(const agg_real *cols, size_t from, size_t t
     for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
 }
 
-/* the median of a and b, the middle two */
+/* (a + b) / 2, also where a + b overflows */
 AGGI_INLINE double aggi_middle(double a, double b) {
     const double s = a + b;
     return s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
@@ -1646,9 +1711,9 @@ AGGI_TWINS(AGGI_WINDOW_KERNEL, aggi_vec, aggi_wide)
 typedef struct aggi_window_job {
     const aggi_call *c;
     const agg_real *const *row; /* n */
-    size_t n, keep;
-    int closest;
-    size_t comparisons; /* of the network */
+    size_t n, keep;             /* rows, and how many values of a column are averaged */
+    int closest;                /* AGGI_CLOSEST or AGGI_MIDDLE */
+    size_t comparisons;         /* of the network */
     int status[AGGI_SLICES];
 } aggi_window_job;
 
@@ -1735,10 +1800,8 @@ static void aggi_window_run(void *arg, size_t s) {
     job->status[s] = aggi_window_slice(job, s, inside);
 }
 
-enum { AGGI_MIDDLE, AGGI_CLOSEST };
-
 /* c->out = per column the mean of `keep` of the n values: the middle ones, or those closest to the
-   median. c->weight = the shares of the rows, averaged over the columns, if the report wants them. */
+   median. c->weight = the shares of the rows, averaged over the columns, if they are reported. */
 static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
                        int closest) {
     const aggi_columns *g = &c->columns;
@@ -1765,7 +1828,7 @@ static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n,
 
 /* A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than r; so
    it is what a vertex cover of that graph leaves out. The least diameter is found by bisection over
-   the distances that occur, each step asking aggi_find_cover() whether f rows can cover the graph. */
+   the distances that occur: each step asks aggi_find_cover() whether f rows cover the graph. */
 
 /* open neighbours of row v */
 static size_t aggi_degree(const aggi_cover *g, size_t v) {
@@ -1865,8 +1928,8 @@ static int aggi_degree_bound(aggi_cover *g) {
     return sum >= g->edges;
 }
 
-/* Takes a clique around v out of g->rest, row after row. Returns its rows beside v; stops when there
-   are more than `most`. */
+/* Takes a clique around v out of g->rest, row after row. Returns its rows beside v; stops when
+   there are more than `most`. */
 static size_t aggi_take_clique(aggi_cover *g, size_t v, size_t most) {
     const size_t words = g->words;
     size_t x, y, u, count = 0;
@@ -1917,17 +1980,16 @@ static void aggi_pop(aggi_cover *g, size_t depth) {
     aggi_count_edges(g);
 }
 
-/* Back to the last branch that has another side: now its widest row stays out of the cover and its
-   neighbours go in. Returns 0 if there is none. */
+/* Back to the last branch: now its widest row stays out of the cover and its neighbours go in.
+   There is room for them: aggi_reduce() leaves no row with more neighbours than may be covered.
+   Returns 0 if there is no branch left. */
 static int aggi_other_side(aggi_cover *g, size_t *depth) {
-    while (*depth) {
-        size_t v, widest = 0;
-        aggi_pop(g, --*depth);
-        for (v = 1; v < g->n; v++)
-            if (g->degree[v] > g->degree[widest]) widest = v;
-        if (aggi_cover_neighbours(g, widest)) return 1;
-    }
-    return 0;
+    size_t v, widest = 0;
+    if (!*depth) return 0;
+    aggi_pop(g, --*depth);
+    for (v = 1; v < g->n; v++)
+        if (g->degree[v] > g->degree[widest]) widest = v;
+    return aggi_cover_neighbours(g, widest);
 }
 
 /* Depth first: the row of most neighbours goes into the cover, or else all its neighbours do. The
@@ -1981,14 +2043,14 @@ static void aggi_cover_start(aggi_cover *g) {
     g->edges = sum / 2;
 }
 
-/* Is there a set of n-f rows that has row i and all of g->taken? Returns as aggi_find_cover(); if
-   yes, i is taken and g->outside is what that set leaves out. */
+/* Is there a set of n-f rows that has row i and all of g->taken, rows before i that go together?
+   Returns as aggi_find_cover(); if yes, i is taken and g->outside is what that set leaves out. */
 static int aggi_take_row(aggi_cover *g, size_t i) {
     size_t v;
     int found = 1;
     aggi_insert(g->taken, i);
     aggi_cover_start(g);
-    for (v = 0; v <= i && found; v++)
+    for (v = 0; v <= i; v++) /* only the last, i itself, can fail */
         if (aggi_has(g->taken, v)) found = !aggi_has(g->cover, v) && aggi_cover_neighbours(g, v);
     if (found) found = aggi_find_cover(g);
     if (found > 0)
@@ -1998,9 +2060,9 @@ static int aggi_take_row(aggi_cover *g, size_t i) {
     return found;
 }
 
-/* The lexicographically first set: row after row is taken if a set with it and all rows taken before
-   exists. The set that g->outside leaves proves it for its own rows, the others are asked for.
-   Returns 0 if the budget ran out. */
+/* The lexicographically first set: row after row is taken if a set with it and all rows taken
+   before exists. The set that g->outside leaves proves it for its own rows, the others are asked
+   for. Returns 0 if the budget ran out. */
 static int aggi_first_set(aggi_cover *g) {
     size_t i, w, count = 0;
     memset(g->taken, 0, g->words * sizeof *g->taken);
@@ -2068,7 +2130,7 @@ static size_t aggi_mda_radii(aggi_call *c, double least, double most) {
     return once;
 }
 
-/* The least diameter is one of the radii, or `most` if none will do. Leaves its set in g->outside. */
+/* The least diameter is one of the radii, or `most` if none will do. g->outside gets its set. */
 static int aggi_mda_bisect(aggi_call *c, size_t radii, double *most) {
     aggi_cover *g = &c->cover;
     size_t low = 0, high = radii;
@@ -2126,7 +2188,7 @@ static int aggi_cwmed(aggi_call *c) {
 }
 
 /* Sum of squared distances of row i to its nearest `neighbours` others; rows with gone[j] are left
-   out (gone == NULL: none). If the matrix is wide, the root of its root. */
+   out (gone == NULL: none). If the matrix is wide: the fourth root of that. */
 static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const int *gone) {
     const double *row = c->pairs.entry + i * c->n;
     const aggi_item *item = c->item;
@@ -2175,7 +2237,7 @@ static int aggi_multi_krum(aggi_call *c) {
    from their squared distances: for z = sum_i w_i x_i with sum w = 1,
        d_j^2 = ||z - x_j||^2 = sum_i w_i square_ij - 1/2 sum_ik w_i w_k square_ik.
    The solver works on w with these, n^2 a step; then a dual bound proves in the space of the rows
-   how good the point is. Distances are in units of the radius of the smallest ball of a majority. */
+   how good the point is. The unit of distances is the radius of the smallest ball of a majority. */
 
 /* d = distances of the point w from the rows; returns their sum, the value to minimise */
 static double aggi_gm_value(const aggi_gm *g, const double *w, double *d) {
@@ -2348,25 +2410,25 @@ static double aggi_gm_best_row(aggi_gm *g, size_t *best) {
 }
 
 /* Leaves the row of least value, if it is not the optimum, towards Weiszfeld's point of the other
-   rows; how far, the value decides, from Vardi and Zhang's step upwards. Rows so close to it that
-   every step would have to stop short of them count as at it. Returns 0 if the row is the optimum. */
+   rows; how far, the value decides, from Vardi and Zhang's step upwards. Other rows close to it
+   count as at it: their 1/distance would keep every step short. Returns 0 if it is the optimum. */
 static int aggi_gm_leave_row(aggi_gm *g, size_t best, double *value) {
     const double close = aggi_gm_close(g, *value);
-    double at = 0, r;
+    double here = 0, r, by;
     size_t j, h;
     for (j = 0; j < g->n; j++) {
         if (g->d[j] > close) continue;
         g->d[j] = 0;
-        at += 1;
+        here += 1;
     }
     aggi_gm_cosines(g);
     if (aggi_gm_solved(g, 0)) return 0;
     r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
     aggi_gm_weiszfeld(g, g->step);
-    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64; h++, at *= 2) {
+    for (h = 0, by = 1 - aggi_min(1, here / r); h < 64 && by < 64; h++, by *= 2) {
         double try_value;
-        for (j = 0; j < g->n; j++) g->try_w[j] = at * g->step[j];
-        g->try_w[best] += 1 - at;
+        for (j = 0; j < g->n; j++) g->try_w[j] = by * g->step[j];
+        g->try_w[best] += 1 - by;
         try_value = aggi_gm_value(g, g->try_w, g->try_d);
         if (h && !(try_value < *value)) continue;
         *value = try_value;
@@ -2425,8 +2487,8 @@ static double aggi_gm_dot(const aggi_call *c, size_t i, size_t j, size_t o, doub
 }
 
 /* Rows beyond AGGI_FAR radii are pulled in to that distance: their direction is all that matters,
-   and their squares would drown the others. pull_i <= 1: by how much; 0: beyond all weights, left at
-   the centre. reach_i: the distance from the centre after that. */
+   and their squares would drown the others. pull_i <= 1: by how much; 0: so far that no weight is
+   small enough, left at the centre. reach_i: the distance from the centre after that. */
 static void aggi_gm_pull(const aggi_call *c, size_t center) {
     const aggi_gm *g = &c->gm;
     size_t i;
@@ -2462,8 +2524,8 @@ static void aggi_gm_squares(aggi_call *c, size_t center, double radius) {
    1/distance, and r = sum u: rows close to z have inverse_i = 0 and take what they can of -r; the m
    others have y_i = u_i - rest/m, rest being what is left of r, all shrunk by the longest of them.
    Pass 1 makes z, the distances and r at once; with inverse from the solver that mostly is enough.
-   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true lengths
-   of y. Row i has a unit of its own, scale_i, so that its squares fit a double. */
+   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
+   lengths of y. Row i has a unit of its own, scale_i, so that its squares fit a double. */
 
 /* ||(x - z) / unit||^2, unit being a power of two */
 AGGI_INLINE double aggi_gm_square_body(const agg_real *x, const double *z, size_t width,
@@ -2513,7 +2575,8 @@ static void aggi_gm_block(const aggi_call *c, size_t at, size_t width, double *z
     for (i = 0; i < g->n; i++) {
         const agg_real *x = c->x[i] + at;
         const double unit = g->scale[i];
-        if (squares) squares[i] += AGGI_TWIN(avx2 && width >= 8, aggi_gm_square)(x, z, width, unit);
+        if (squares)
+            squares[i] += AGGI_TWIN_OF_LANES(avx2, width, aggi_gm_square)(x, z, width, unit);
         AGGI_TWIN(avx2, aggi_gm_direction)(x, z, width, unit, g->inverse[i], r);
     }
 }
@@ -2760,7 +2823,7 @@ static int aggi_gm_attempt(aggi_call *c, int exact) {
     }
     aggi_gm_weigh(c, center);
     status = aggi_gm_prove(c);
-    for (i = 0; i < g->n; i++) /* with a row so far away, the value is its distance from the ball */
+    for (i = 0; i < g->n; i++) /* next to a distance of 1e280 radii all others are rounding */
         if (!(g->pull[i] > 0)) c->report.gap = 0;
     return status;
 }
@@ -2850,7 +2913,7 @@ static int aggi_cclip_start(aggi_call *c) {
 /* v += mean_i (x_i - v) min(1, tau/||x_i - v||), that is v times what the rows' shares leave, plus
    the rows times their shares. tau is a root; < 0: it is the median of ||x_i - v||. */
 static int aggi_cclip_step(aggi_call *c, double *tau) {
-    double *kept = c->picked.share, *share = kept + 1;
+    double *kept = c->picked.share, *share = kept + 1; /* of v, of the rows */
     aggi_blend blend;
     size_t i;
     int status = aggi_find_roots(c, c->x, c->n, c->out, share);
@@ -2976,7 +3039,7 @@ static double aggi_caf_unit(const aggi_call *c) {
     return unit;
 }
 
-/* Root of the standard deviation along the direction where it is largest; weights sum to `total`. */
+/* Root of the standard deviation along the direction where it is largest; total: of the weights. */
 static double aggi_caf_spread(aggi_call *c, double total) {
     aggi_spectrum *g = &c->spectrum;
     const double *w = g->weight, unit = aggi_caf_unit(c);
@@ -3210,13 +3273,14 @@ static size_t aggi_rows_buckets(const agg_desc *d, size_t n) {
 /* ---- 13 the tables --------------------------------------------------------------------------- */
 
 /* What varies by rule or pre-aggregation stands here, a row each, in the order of the enums. A new
-   rule is a name at the end of agg_rule, a row at the end of aggi_rules and a function above. The
-   row tells the rest of the code what it has to know:
-     bound     n >= a f + b, b and its value with desc.classic_krum
+   rule is one row at the end of aggi_rules and one function above; agg_rule gets its name, RULES a
+   description, and tests/test_agg_table.c a row as well. The row tells the rest of the code all it
+   has to know:
+     bound     {a, b, b with desc.classic_krum}: a call takes f of n rows if n >= a f + b
      lambda    for f within the bound; NULL: the paper's table has none
      needs     memory it works in and options it reads
      result    what its function leaves
-     run       AGG_OK, AGG_INEXACT, an error, or AGGI_NOT_FINITE */
+     run       returns AGG_OK, AGG_INEXACT, an error, or AGGI_NOT_FINITE */
 
 enum {
     AGGI_PAIRS = 1,      /* memory: c->pairs */
@@ -3294,36 +3358,36 @@ static double aggi_lambda_mean(double n, double f, double dim) {
 /* clang-format off */
 
 static const aggi_rule aggi_rules[] = {
-    /* id, name, cost, order-optimal, bound,
-       lambda, needs, result, run */
-    {AGG_MDA, "MDA", "n^2 d + search", 1, {2, 1, 1},
-     aggi_lambda_mda, AGGI_PAIRS | AGGI_COVER, AGGI_WEIGHTS, aggi_mda},
-    {AGG_CWTM, "CWTM", "n d", 1, {2, 1, 1},
-     aggi_lambda_cwtm, AGGI_COLUMNS, AGGI_WRITTEN, aggi_cwtm},
-    {AGG_MEAMED, "MeaMed", "n d", 1, {2, 1, 1},
-     aggi_lambda_meamed, AGGI_COLUMNS, AGGI_WRITTEN, aggi_meamed},
-    {AGG_CWMED, "CWMed", "n d", 0, {2, 1, 1},
-     aggi_lambda_cwmed, AGGI_COLUMNS, AGGI_WRITTEN, aggi_cwmed},
-    {AGG_KRUM, "Krum", "n^2 d", 0, {2, 1, 3},
-     aggi_lambda_krum, AGGI_PAIRS, AGGI_WEIGHTS, aggi_krum},
-    {AGG_MULTI_KRUM, "Multi-Krum", "n^2 d", 0, {2, 1, 3},
-     aggi_lambda_krum, AGGI_PAIRS | AGGI_Q, AGGI_WEIGHTS, aggi_multi_krum},
-    {AGG_GM, "GM", "n^2 d", 0, {2, 1, 1},
-     aggi_lambda_gm, AGGI_PAIRS | AGGI_GM, AGGI_WRITTEN, aggi_geometric_median},
-    {AGG_MEAN, "mean", "n d", 0, {2, 1, 1},
-     aggi_lambda_mean, AGGI_BASELINE, AGGI_WEIGHTS, aggi_mean},
-    {AGG_BULYAN, "Bulyan", "n^2 d + n^3", 0, {4, 3, 3},
-     NULL, AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED, AGGI_WRITTEN, aggi_bulyan},
-    {AGG_CCLIP, "CClip", "n d", 0, {2, 1, 1},
-     NULL, AGGI_COLUMNS | AGGI_PICKED, AGGI_WRITTEN, aggi_cclip},
-    {AGG_CGE, "CGE", "n d", 0, {2, 1, 1},
-     NULL, 0, AGGI_WEIGHTS, aggi_cge},
-    {AGG_MONNA, "MoNNA", "n d", 0, {2, 1, 1},
-     NULL, AGGI_PIVOT, AGGI_WEIGHTS, aggi_monna},
-    {AGG_CAF, "CAF", "n^2 d + f n^3", 0, {2, 1, 1},
-     NULL, AGGI_PAIRS | AGGI_SPECTRUM, AGGI_WEIGHTS, aggi_caf},
-    {AGG_SMEA, "SMEA", "n^2 d + search", 0, {2, 1, 1},
-     NULL, AGGI_PAIRS | AGGI_SPECTRUM, AGGI_WEIGHTS, aggi_smea},
+    /* id, name, cost, order-optimal, bound, lambda,
+       needs, result, run */
+    {AGG_MDA,        "MDA",        "n^2 d + search", 1, {2, 1, 1}, aggi_lambda_mda,
+     AGGI_PAIRS | AGGI_COVER,                  AGGI_WEIGHTS, aggi_mda},
+    {AGG_CWTM,       "CWTM",       "n d",            1, {2, 1, 1}, aggi_lambda_cwtm,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwtm},
+    {AGG_MEAMED,     "MeaMed",     "n d",            1, {2, 1, 1}, aggi_lambda_meamed,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_meamed},
+    {AGG_CWMED,      "CWMed",      "n d",            0, {2, 1, 1}, aggi_lambda_cwmed,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwmed},
+    {AGG_KRUM,       "Krum",       "n^2 d",          0, {2, 1, 3}, aggi_lambda_krum,
+     AGGI_PAIRS,                               AGGI_WEIGHTS, aggi_krum},
+    {AGG_MULTI_KRUM, "Multi-Krum", "n^2 d",          0, {2, 1, 3}, aggi_lambda_krum,
+     AGGI_PAIRS | AGGI_Q,                      AGGI_WEIGHTS, aggi_multi_krum},
+    {AGG_GM,         "GM",         "n^2 d",          0, {2, 1, 1}, aggi_lambda_gm,
+     AGGI_PAIRS | AGGI_GM,                     AGGI_WRITTEN, aggi_geometric_median},
+    {AGG_MEAN,       "mean",       "n d",            0, {2, 1, 1}, aggi_lambda_mean,
+     AGGI_BASELINE,                            AGGI_WEIGHTS, aggi_mean},
+    {AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0, {4, 3, 3}, NULL,
+     AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED,  AGGI_WRITTEN, aggi_bulyan},
+    {AGG_CCLIP,      "CClip",      "n d",            0, {2, 1, 1}, NULL,
+     AGGI_COLUMNS | AGGI_PICKED,               AGGI_WRITTEN, aggi_cclip},
+    {AGG_CGE,        "CGE",        "n d",            0, {2, 1, 1}, NULL,
+     0,                                        AGGI_WEIGHTS, aggi_cge},
+    {AGG_MONNA,      "MoNNA",      "n d",            0, {2, 1, 1}, NULL,
+     AGGI_PIVOT,                               AGGI_WEIGHTS, aggi_monna},
+    {AGG_CAF,        "CAF",        "n^2 d + f n^3",  0, {2, 1, 1}, NULL,
+     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf},
+    {AGG_SMEA,       "SMEA",       "n^2 d + search", 0, {2, 1, 1}, NULL,
+     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea},
 };
 
 typedef struct aggi_pre {
@@ -3520,8 +3584,8 @@ static int aggi_attempt(aggi_call *c) {
    So the first attempt trusts the rows. A NaN or Inf makes some sum not finite that a kernel forms
    anyway; the kernel then returns AGGI_NOT_FINITE, and the attempt is thrown away: the caller's out
    is not written yet. Only now the rows are scanned, those with a NaN or Inf are dropped, and the
-   second attempt is made without them. Its rows are finite, so a sum that is not has overflowed, and
-   kernels that see c->scanned do it again by a slower, safe route.
+   second attempt is made without them. Its rows are finite, so a sum that is not has overflowed,
+   and kernels that see c->scanned do it again by a slower, safe route.
    Pre-aggregations would carry a NaN from one row to others: the rows are scanned before them. */
 static int aggi_aggregate(aggi_call *c) {
     int status;
@@ -3852,15 +3916,15 @@ typedef struct aggi_attack {
 /* clang-format off */
 
 static const aggi_attack aggi_attacks[] = {
-    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, AGGI_OWN,                            aggi_sign_flip},
+    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, AGGI_OWN,                     aggi_sign_flip},
     {AGG_ATTACK_NOISE,     "random noise",   3.0, AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, aggi_noise},
-    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1.0, AGGI_OWN | AGGI_RANDOM,              aggi_gaussian},
-    {AGG_ATTACK_ZERO,      "zero",           1.0, 0,                                   aggi_zero},
-    {AGG_ATTACK_IPM,       "inner product",  0.5, AGGI_HONEST,                         aggi_ipm},
-    {AGG_ATTACK_ALIE,      "ALIE",           0.0, AGGI_HONEST | AGGI_MAJORITY,         aggi_alie},
-    {AGG_ATTACK_MIMIC,     "mimic",          1.0, AGGI_TARGET,                         aggi_mimic},
-    {AGG_ATTACK_INF,       "Inf",            1.0, 0,                                   aggi_inf},
-    {AGG_ATTACK_NAN,       "NaN",            1.0, 0,                                   aggi_nan},
+    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1.0, AGGI_OWN | AGGI_RANDOM,       aggi_gaussian},
+    {AGG_ATTACK_ZERO,      "zero",           1.0, 0,                            aggi_zero},
+    {AGG_ATTACK_IPM,       "inner product",  0.5, AGGI_HONEST,                  aggi_ipm},
+    {AGG_ATTACK_ALIE,      "ALIE",           0.0, AGGI_HONEST | AGGI_MAJORITY,  aggi_alie},
+    {AGG_ATTACK_MIMIC,     "mimic",          1.0, AGGI_TARGET,                  aggi_mimic},
+    {AGG_ATTACK_INF,       "Inf",            1.0, 0,                            aggi_inf},
+    {AGG_ATTACK_NAN,       "NaN",            1.0, 0,                            aggi_nan},
 };
 typedef char
     aggi_every_attack[sizeof aggi_attacks / sizeof *aggi_attacks == AGG_ATTACK_COUNT ? 1 : -1];
