@@ -1388,7 +1388,7 @@ AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
     const agg_real *x[4];
     double w[4], base[AGGI_BLOCK], scale;
     size_t i, k, heavy = 0, used = 0, count = 0;
-    int odd = 0;
+    uint64_t odd = 0;
     for (i = 0; i < b->n; i++) {
         used += b->weight[i] != 0;
         if (b->weight[i] > b->weight[heavy]) heavy = i;
@@ -1407,8 +1407,8 @@ AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
         count = 0;
     }
     for (i = 0; i < count; i++) aggi_add_row(x[i] + at, w[i], width, base, acc);
-    for (k = 0; k < width; k++) odd |= !(acc[k] - acc[k] == 0);
-    return odd;
+    for (k = 0; k < width; k++) odd |= aggi_bits(acc[k] - acc[k]); /* 0, or a NaN */
+    return odd != 0;
 }
 
 #define AGGI_BLEND_KERNEL(suffix, attribute, vec)                                                  \
@@ -1691,14 +1691,14 @@ AGGI_INLINE void aggi_mean_of_closest(const agg_real *cols, size_t n, size_t kee
 AGGI_INLINE int aggi_window_body(const agg_real *cols, size_t n, size_t keep, int closest,
                                  double *mean, double *tie) {
     size_t l;
-    int any = 0;
+    uint64_t any = 0;
     if (closest)
         aggi_mean_of_closest(cols, n, keep, mean, tie);
     else
         aggi_mean_of_middle(cols, (n - keep) / 2, (n + keep) / 2, mean);
     for (l = 0; l < AGGI_COLS && (closest || sizeof(agg_real) > sizeof(float)); l++)
-        any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
-    return any;
+        any |= aggi_bits(mean[l] - mean[l]) | aggi_bits(tie[l]); /* 0, or a NaN; 0, or more */
+    return any != 0;
 }
 
 #define AGGI_WINDOW_KERNEL(suffix, attribute, vec)                                                 \
