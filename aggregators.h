@@ -653,9 +653,9 @@ static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v,
                 (lane)[l_] += (term);                                                              \
             }                                                                                      \
         }                                                                                          \
-        for (l_ = 0; from_ + l_ < (width); l_++) {                                                 \
-            const size_t k = from_ + l_;                                                           \
-            (lane)[l_] += (term);                                                                  \
+        for (l_ = from_; l_ < (width); l_++) {                                                     \
+            const size_t k = l_;                                                                   \
+            (lane)[k - from_] += (term);                                                           \
         }                                                                                          \
     } while (0)
 
@@ -2032,11 +2032,11 @@ static void aggi_far_graph(aggi_call *c, double r) {
 /* every row open, none covered, f to cover */
 static void aggi_cover_start(aggi_cover *g) {
     size_t i, sum = 0;
-    memset(g->open, 0, g->words * sizeof *g->open);
+    memset(g->open, 0xff, g->words * sizeof *g->open);
+    if (g->n % 64) g->open[g->words - 1] = ((uint64_t)1 << g->n % 64) - 1;
     memset(g->cover, 0, g->words * sizeof *g->cover);
     g->left = g->f;
     for (i = 0; i < g->n; i++) {
-        aggi_insert(g->open, i);
         g->degree[i] = g->full_degree[i];
         sum += g->degree[i];
     }
@@ -2046,12 +2046,17 @@ static void aggi_cover_start(aggi_cover *g) {
 /* Is there a set of n-f rows that has row i and all of g->taken, rows before i that go together?
    Returns as aggi_find_cover(); if yes, i is taken and g->outside is what that set leaves out. */
 static int aggi_take_row(aggi_cover *g, size_t i) {
-    size_t v;
+    size_t w;
     int found = 1;
     aggi_insert(g->taken, i);
     aggi_cover_start(g);
-    for (v = 0; v <= i; v++) /* only the last, i itself, can fail */
-        if (aggi_has(g->taken, v)) found = !aggi_has(g->cover, v) && aggi_cover_neighbours(g, v);
+    for (w = 0; w < g->words; w++) {
+        uint64_t u = g->taken[w];
+        for (; u; u &= u - 1) { /* only the last, i itself, can fail */
+            const size_t v = w * 64 + aggi_lowest(u);
+            found = !aggi_has(g->cover, v) && aggi_cover_neighbours(g, v);
+        }
+    }
     if (found) found = aggi_find_cover(g);
     if (found > 0)
         memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
