@@ -177,7 +177,8 @@
 #endif
 #ifdef AGG_DOUBLE
   typedef double agg_real;
-  #define agg_scratch_size agg_scratch_size_f64 /* a mix of float and double fails to link */
+  /* a mixed build fails to link instead of misreading rows */
+  #define agg_scratch_size agg_scratch_size_f64
   #define agg_aggregate    agg_aggregate_f64
   #define agg_attack       agg_attack_f64
   #define agg_resilience   agg_resilience_f64
@@ -188,25 +189,23 @@
 extern "C" {
 #endif
 
-/*  X(id, name, cost, order-optimal in the paper's table) */
-#define AGG_RULE_LIST(X)                                    \
-    X(AGG_MDA,        "MDA",        "n^2 d + search", 1)    \
-    X(AGG_CWTM,       "CWTM",       "n d",            1)    \
-    X(AGG_MEAMED,     "MeaMed",     "n d",            1)    \
-    X(AGG_CWMED,      "CWMed",      "n d",            0)    \
-    X(AGG_KRUM,       "Krum",       "n^2 d",          0)    \
-    X(AGG_MULTI_KRUM, "Multi-Krum", "n^2 d",          0)    \
-    X(AGG_GM,         "GM",         "n^2 d",          0)    \
-    X(AGG_MEAN,       "mean",       "n d",            0)    \
-    X(AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0)    \
-    X(AGG_CCLIP,      "CClip",      "n d",            0)    \
-    X(AGG_CGE,        "CGE",        "n d",            0)    \
-    X(AGG_MONNA,      "MoNNA",      "n d",            0)    \
-    X(AGG_CAF,        "CAF",        "n^2 d + f n^3",  0)    \
-    X(AGG_SMEA,       "SMEA",       "n^2 d + search", 0)
-#define AGG_X(id, name, cost, optimal) id,
-typedef enum agg_rule { AGG_RULE_LIST(AGG_X) AGG_RULE_COUNT } agg_rule;
-#undef AGG_X
+typedef enum agg_rule {  /* what each does: RULES, above */
+    AGG_MDA,             /* minimum diameter averaging */
+    AGG_CWTM,            /* coordinate-wise trimmed mean */
+    AGG_MEAMED,          /* mean around the median */
+    AGG_CWMED,           /* coordinate-wise median */
+    AGG_KRUM,
+    AGG_MULTI_KRUM,
+    AGG_GM,              /* geometric median */
+    AGG_MEAN,
+    AGG_BULYAN,
+    AGG_CCLIP,           /* centred clipping */
+    AGG_CGE,             /* comparative gradient elimination */
+    AGG_MONNA,           /* nearest neighbours of a trusted row */
+    AGG_CAF,             /* covariance-bound agnostic filter */
+    AGG_SMEA,            /* smallest maximum eigenvalue averaging */
+    AGG_RULE_COUNT
+} agg_rule;
 
 #define AGG_STATUS_LIST(X)                                                                         \
     X(AGG_OK,          "ok")                                                                       \
@@ -222,105 +221,124 @@ typedef enum agg_rule { AGG_RULE_LIST(AGG_X) AGG_RULE_COUNT } agg_rule;
 typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
 
-typedef enum agg_pre {
-    AGG_PRE_NONE, AGG_PRE_NNM, AGG_PRE_BUCKETING, AGG_PRE_CLIP, AGG_PRE_ARC, AGG_PRE_COUNT
+typedef enum agg_pre {   /* PRE-AGGREGATIONS, above */
+    AGG_PRE_NONE,
+    AGG_PRE_NNM,         /* nearest neighbour mixing */
+    AGG_PRE_BUCKETING,
+    AGG_PRE_CLIP,
+    AGG_PRE_ARC,         /* adaptive robust clipping */
+    AGG_PRE_COUNT
 } agg_pre;
 
-#define AGG_ATTACK_LIST(X)                           \
-    X(AGG_ATTACK_SIGN_FLIP, "sign flipping")         \
-    X(AGG_ATTACK_NOISE,     "random noise")          \
-    X(AGG_ATTACK_GAUSSIAN,  "Gaussian noise")        \
-    X(AGG_ATTACK_ZERO,      "zero")                  \
-    X(AGG_ATTACK_IPM,       "inner product")         \
-    X(AGG_ATTACK_ALIE,      "ALIE")                  \
-    X(AGG_ATTACK_MIMIC,     "mimic")                 \
-    X(AGG_ATTACK_INF,       "Inf")                   \
-    X(AGG_ATTACK_NAN,       "NaN")
-#define AGG_X(id, name) id,
-typedef enum agg_attack_kind { AGG_ATTACK_LIST(AGG_X) AGG_ATTACK_COUNT } agg_attack_kind;
-#undef AGG_X
+typedef enum agg_attack_kind { /* ATTACKS, above */
+    AGG_ATTACK_SIGN_FLIP,
+    AGG_ATTACK_NOISE,
+    AGG_ATTACK_GAUSSIAN,
+    AGG_ATTACK_ZERO,
+    AGG_ATTACK_IPM,      /* inner product manipulation */
+    AGG_ATTACK_ALIE,     /* a little is enough */
+    AGG_ATTACK_MIMIC,
+    AGG_ATTACK_INF,
+    AGG_ATTACK_NAN,
+    AGG_ATTACK_COUNT
+} agg_attack_kind;
 
 typedef struct agg_rng {          /* random numbers from the caller */
     uint64_t (*next)(void *self); /* 64 random bits */
-    void      *self;
+    void *self;
 } agg_rng;
 
+/* A job pool of the caller's. run calls job(arg, 0 .. count-1), in any order and on any threads,
+   and returns when all are done; run == NULL: everything happens on the calling thread. */
 typedef void agg_job(void *arg, size_t index);
-typedef struct agg_jobs { /* a job pool of the caller's; run == NULL: all on the calling thread */
-    void (*run)(void *self, size_t count, agg_job *job, void *arg); /* job(arg, 0 .. count-1) */
-    void  *self;          /* in any order, on any threads, and returns when all are done */
+typedef struct agg_jobs {
+    void (*run)(void *self, size_t count, agg_job *job, void *arg);
+    void *self;
 } agg_jobs;
 
-typedef struct agg_desc {    /* zero it or use agg_make_desc(); new fields come last */
-    size_t   n;              /* rows                              required */
-    size_t   dim;            /* numbers per row                   required */
-    size_t   f;              /* adversaries to survive            0 = trust everybody */
-    agg_rule rule;           /*                                   0 = AGG_MDA */
-    agg_pre  pre[2];         /* pre-aggregations, in order        0 = none */
-    int      classic_krum;   /* Krum, Multi-Krum, Bulyan          0 = n-f-1 neighbours, 1 = n-f-2 */
-    size_t   q;              /* Multi-Krum: rows averaged         0 = n-f, the most */
-    size_t   pivot;          /* MoNNA: the row you trust          0 = the first */
-    size_t   bucket;         /* bucketing: rows per bucket        0 = 2 */
-    double   clip;           /* AGG_PRE_CLIP: largest norm        required there, > 0 */
-    double   tau;            /* CClip: clipping radius            0 = median distance to start */
-    size_t   iterations;     /* CClip                             0 = 3 */
-    const agg_real *start;   /* CClip: dim numbers                NULL = coordinate-wise median */
-    double   gap;            /* GM: relative gap to prove, <= 1   0 = 1e-6 */
-    size_t   budget;         /* MDA, SMEA: search nodes           0 = 2^26/(n ceil(n/64)), but */
-    agg_rng  rng;            /* bucketing: random bits            required there  1000 .. 100000 */
-    agg_jobs jobs;           /* job pool                          none */
+/* Zero it or use agg_make_desc(). Fields are only ever added at the end. */
+typedef struct agg_desc {
+    size_t   n;            /* rows                            required */
+    size_t   dim;          /* numbers per row                 required */
+    size_t   f;            /* adversaries to survive          0 = trust everybody */
+    agg_rule rule;         /*                                 0 = AGG_MDA */
+    agg_pre  pre[2];       /* before the rule, in order       0 = none */
+    int      classic_krum; /* Krum, Multi-Krum, Bulyan        0 = n-f-1 neighbours, 1 = n-f-2 */
+    size_t   q;            /* Multi-Krum: rows averaged       0 = n-f, the most */
+    size_t   pivot;        /* MoNNA: the row you trust        0 = the first */
+    size_t   bucket;       /* bucketing: rows per bucket      0 = 2 */
+    double   clip;         /* AGG_PRE_CLIP: largest norm      required there, > 0 */
+    double   tau;          /* CClip: clipping radius          0 = median distance to the start */
+    size_t   iterations;   /* CClip                           0 = 3 */
+    const agg_real *start; /* CClip: dim numbers              NULL = coordinate-wise median */
+    double   gap;          /* GM: relative gap to prove, <= 1 0 = 1e-6 */
+    size_t   budget;       /* MDA, SMEA: search nodes         0 = 2^26/(n ceil(n/64)), but at least
+                                                              1000 and at most 100000 */
+    agg_rng  rng;          /* bucketing: random bits          required there */
+    agg_jobs jobs;         /* job pool                        none */
 } agg_desc;
 
-typedef struct agg_report {  /* zero it; point weight and suspicion at n numbers each to get them */
-    double *weight;          /* share of each row in out, coordinate-wise rules: averaged over the
-                                coordinates. They sum to 1, or to less with clipping, which shortens
-                                rows or keeps a part of the start. */
-    double *suspicion;       /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual; dropped: Inf */
-    size_t  dropped;         /* rows that were NULL or not finite */
-    size_t  used;            /* rows with a weight above 0 (counted only if weight is given) */
-    size_t  nodes;           /* MDA, SMEA: search nodes spent */
-    double  diameter;        /* MDA: of the chosen set */
-    double  gap;             /* GM: proven, (value - least value) / least value <= gap */
+/* Zero it, and point weight and suspicion at n numbers each if you want them. */
+typedef struct agg_report {
+    double *weight;    /* share of each row in out; coordinate-wise rules: the average over
+                          coordinates. They sum to 1, or less with clipping, which shortens rows or
+                          keeps a part of the start. */
+    double *suspicion; /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, large is odd;
+                          dropped: infinity */
+    size_t  dropped;   /* rows that were NULL or not finite */
+    size_t  used;      /* rows with a weight above 0 (counted only if weight is given) */
+    size_t  nodes;     /* MDA, SMEA: search nodes spent */
+    double  diameter;  /* MDA: of the chosen set */
+    double  gap;       /* GM: proven, (value - least value) / least value <= gap */
 } agg_report;
 
 typedef struct agg_attack_desc {
-    size_t          n, f;     /* ALIE: all rows, adversaries      required there if strength is 0 */
+    size_t          n, f;     /* ALIE: all rows and adversaries    required without a strength */
     agg_attack_kind kind;
-    double          strength; /* s                                0 = the default of the kind */
-    size_t          target;   /* mimic: which honest row          0 = the first */
-    agg_rng         rng;      /* noise, Gaussian                  required there */
+    double          strength; /* s                                 0 = the default of the kind */
+    size_t          target;   /* mimic: which honest row           0 = the first */
+    agg_rng         rng;      /* noise, Gaussian                   required there */
 } agg_attack_desc;
 
-/* ---- aggregate. rows: n pointers to dim numbers, read only, any may be NULL; out: dim numbers;
-   report may be NULL */
-AGG_API agg_desc   agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
-AGG_API size_t     agg_scratch_size(const agg_desc *d); /* 0 = unusable: agg_aggregate() says why */
+AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
+
+/* bytes; 0 = d is unusable, agg_aggregate() says why */
+AGG_API size_t agg_scratch_size(const agg_desc *d);
+
+/* rows: n pointers to dim numbers, read only; any may be NULL. out: dim numbers. report may be
+   NULL. */
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report);
 
-/* ---- ask. Texts are never NULL. */
+/* texts, never NULL */
 AGG_API const char *agg_status_text(agg_status s);
 AGG_API const char *agg_rule_name(agg_rule rule);
-AGG_API const char *agg_rule_cost(agg_rule rule);             /* "n d", "n^2 d", ... */
+AGG_API const char *agg_rule_cost(agg_rule rule); /* "n d", "n^2 d", ... */
+AGG_API const char *agg_pre_name(agg_pre pre);
 AGG_API const char *agg_attack_name(agg_attack_kind kind);
-AGG_API int         agg_rule_is_order_optimal(agg_rule rule); /* speed-up n while f = O(sqrt n) */
-AGG_API size_t      agg_max_f(agg_rule rule, size_t n);       /* most survived among n */
 
-/* lambda of the table; +infinity: not resilient for this f; -1: the table has none for the rule */
+/* by the paper: linear speed-up in n while f = O(sqrt n) */
+AGG_API int agg_rule_is_order_optimal(agg_rule rule);
+
+/* most adversaries the rule survives among n */
+AGG_API size_t agg_max_f(agg_rule rule, size_t n);
+
+/* lambda of the table; +infinity if the rule is not resilient for this f; -1 if the table has no
+   value for the rule */
 AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim);
 
-/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to a constant of the
-   problem: eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
+/* trajectories per agent until J* - J <= sqrt(eps_bias)/(1-gamma) + eps, up to the problem's
+   constant: eps^-2 log(1/eps) (1/n + lambda^2 log n); -1 if lambda is */
 AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim);
 
-/* The largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask
-   (worst may be NULL). rows must be finite; n <= 63. For teaching and tests: it visits all
-   C(n,f) sets. */
+/* the largest ||out - mean_G|| / diameter_G over all sets G of n-f rows, and that G as a bit mask
+   (worst may be NULL). rows must be finite. For teaching and tests: it visits all C(n,f) sets.
+   n <= 63. */
 AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
                                   const agg_real *out, double *ratio, uint64_t *worst);
 
-/* ---- attack. out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for
-   kinds that look at own alone. */
+/* out: dim numbers, may be own. own == NULL: the honest mean. honest may be NULL for kinds that
+   look at own alone. */
 AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
                               size_t honest_n, size_t dim, const agg_real *own, agg_real *out);
 #ifdef __cplusplus
@@ -336,8 +354,8 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 #if defined(AGGREGATORS_IMPLEMENTATION) || defined(RESNHARPG_IMPLEMENTATION)
 #ifndef AGGI_CORE
 #define AGGI_CORE
-/* Compiler, AVX2 twins, numbers, memory. resnharpg.h uses these aggi_ names as well; all are static,
-   so that each of two files may have its own copy. */
+/* Compiler, AVX2 twins, numbers, memory. resnharpg.h uses these aggi_ names as well; all are
+   static, so that each of two files may have its own copy. */
 #include <string.h> /* memcpy, memmove, memset */
 
 /* clang-format off */
@@ -377,15 +395,15 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
   #define AGGI_INLINE        static inline
   #define AGGI_UNUSED
   #define AGGI_RESTRICT
-  #define AGGI_VECTOR(bytes) /* a "vector" of one number: lanes, and so the bits, stay as they are */
+  #define AGGI_VECTOR(bytes) /* a "vector" of one number: the lanes stay, and so do the bits */
   #define AGGI_PREFETCH(p)   ((void)(p))
 #endif
 
-/* AVX2 twins. A kernel is a template macro KERNEL(suffix, attribute, vec): functions whose names end
-   in suffix, with vectors of type vec. AGGI_TWINS(KERNEL, vec, wide) makes them for the instructions of
-   the build, suffix _base, and, where AVX2 may be there at run time, once more with the wide type,
-   suffix _avx2 (without fma, so with the same bits). AGGI_TWIN(avx2, name) is the one to call. The type
-   changes because gcc keeps vectors wider than the target's in memory. */
+/* AVX2 twins. A kernel is a template macro KERNEL(suffix, attribute, vec): functions whose names
+   end in suffix, with vectors of type vec. AGGI_TWINS(KERNEL, vec, wide) makes them for the
+   instructions of the build, suffix _base, and, where AVX2 may be there at run time, once more with
+   the wide type, suffix _avx2 (without fma, so with the same bits). AGGI_TWIN(avx2, name) is the
+   one to call. The type changes because gcc keeps vectors wider than the target's in memory. */
 #if defined(AGGI_GNU) && defined(__SSE2__)
   #define AGGI_X86
 #endif
@@ -455,8 +473,8 @@ AGGI_INLINE double aggi_pick(uint64_t m, double a, double b) {
 
 /* log x, 0.83 ulp. log(+-0) = -Inf, negative: NaN, +Inf: +Inf; denormals are made normal first.
    x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f): log(1 + f) = 2 atanh s =
-   2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact. k becomes a number by
-   being written below the leading bit of 2^52. */
+   2 s + s R, R = s^2 L(s^2), and 2 s = f - (f^2/2 - s f^2/2), where f is exact. k becomes a number
+   by being written below the leading bit of 2^52. */
 AGGI_INLINE double aggi_log_edge(double x, double y) {
     const uint64_t b = aggi_bits(x);
     y = aggi_pick(aggi_above(b, AGGI_INF - 1u), x, y);
@@ -486,8 +504,8 @@ AGGI_INLINE double aggi_sqrt_residual(double m, double s) {
 }
 
 /* sqrt(x) = 2^h sqrt(m), 1 <= m < 4, by Newton for 1/sqrt(m) from a guess in the bits, one step of
-   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that is
-   -s u < m - s^2 <= s u (all are multiples of u^2, so the u^2/4 of the square does not matter).
+   Heron, and then the exact test: s is the nearest number if |sqrt(m) - s| < u/2, u = 2^-52, that
+   is -s u < m - s^2 <= s u (all are multiples of u^2, so the u^2/4 of the square does not matter).
    Correctly rounded; negative: NaN, -0: -0. */
 AGGI_INLINE double aggi_sqrt_soft(double x) {
     const uint64_t tiny = aggi_top(aggi_bits(x) - 0x0010000000000000u);
@@ -565,8 +583,8 @@ AGGI_UNUSED static size_t aggi_arena_size(const aggi_arena *a) {
 }
 
 AGGI_UNUSED static void *aggi_take(aggi_arena *a, size_t count, size_t each) {
-    const size_t max = (size_t)-1 / 4, at = (a->used + AGGI_ALIGN - 1) / AGGI_ALIGN * AGGI_ALIGN;
-    if (a->bad || (each && count > max / each) || at > max - count * each) {
+    const size_t most = (size_t)-1 / 4, at = (a->used + AGGI_ALIGN - 1) / AGGI_ALIGN * AGGI_ALIGN;
+    if (a->bad || (each && count > most / each) || at > most - count * each) {
         a->bad = 1;
         return NULL;
     }
@@ -594,8 +612,16 @@ AGGI_END_CODE
 
 #if defined(AGGREGATORS_IMPLEMENTATION) && !defined(AGGREGATORS_IMPLEMENTED)
 #define AGGREGATORS_IMPLEMENTED
-/* Order: 1 configuration, 2 numbers, 3 scratch and context, 4 kernels over the rows, 5 one function
-   per rule in the order of RULES, 6 pre-aggregations, 7 the call, 8 what a host can ask, 9 attacks.
+/* How a call runs; numbers are sections.
+   agg_aggregate() checks desc against the tables of rules and pre-aggregations (13), lays out
+   scratch by what their rows say they need (3, 14) and collects the rows that are not NULL. Then it
+   makes an attempt (14): pre-aggregations make new rows of the rows in play (12), and the function
+   of the rule (7 to 11) decides, from distances (4) or sorted columns (6), which rows count with
+   which weight, or writes the result itself. Weights become the result by a weighted sum (5).
+   Kernels (4 to 6, and 9) run as jobs, one for each slice of the coordinates (3), their inner loops
+   as AVX2 twins (the core, above). If a sum shows that some row is not finite, the rows are scanned
+   and a second attempt is made without the bad ones (14, aggi_aggregate). At last the result is
+   copied out and the report filled in. What a host can ask is in 15, attacks are in 16.
    aggi_ names are private. */
 
 /* ---- 1 configuration ------------------------------------------------------------------------- */
@@ -603,45 +629,33 @@ AGGI_END_CODE
 /* clang-format off */
 
 #ifndef AGG_ASSERT
-#include <assert.h>
-#define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
+  #include <assert.h>
+  #define AGG_ASSERT(x) assert(x) /* our own bugs only, never bad input */
 #endif
 #if defined(__clang__) || (defined(AGGI_GNU) && __GNUC__ >= 9)
-#define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
+  #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
 #endif
-#ifdef AGGI_AVX2 /* defines name() from name_body(); the first parameter is int avx2 */
-#define AGGI_CLONE(name, params, args)                                \
-      AGGI_AVX2 static void name##_avx2 params { name##_body args; }    \
-      static void name params {                                         \
-          if (avx2) name##_avx2 args;                                   \
-          else      name##_body args;                                   \
-      }
-#else
-#define AGGI_CLONE(name, params, args) static void name params { name##_body args; }
-#endif
-#define AGGI_LANES (64 / sizeof(agg_real)) /* accumulators of a sum: part of the result's definition */
-#define AGGI_BLOCK ((size_t)256)  /* coordinates summed in agg_real before the sum moves on to double */
-#define AGGI_CHUNK ((size_t)2048) /* coordinates that stay in the cache while all pairs visit them */
-#define AGGI_COLS  ((size_t)64)   /* columns sorted together */
-#define AGGI_FAR   16777216.0     /* GM: rows beyond this many radii are pulled in to it */
+#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum: part of its definition */
+#define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real, before it goes on in double */
+#define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache for all pairs */
+#define AGGI_COLS   ((size_t)64)   /* columns sorted together */
+#define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
+#define AGGI_FAR    16777216.0     /* GM: rows beyond this many radii are pulled in to it */
 #ifdef AGG_DOUBLE
-#define AGGI_TINY 1e-280        /* a sum of squares outside these two may have lost terms */
-#define AGGI_HUGE 1e280
+  #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
+  #define AGGI_HUGE 1e280
 #else
-#define AGGI_TINY 1e-24
-#define AGGI_HUGE 1e300
+  #define AGGI_TINY 1e-24
+  #define AGGI_HUGE 1e300
 #endif
 
 /* clang-format on */
 
 AGGI_BEGIN_CODE
 
-/* ---- 2 numbers: no libm, so the same bits everywhere ----------------------------------------- */
+/* ---- 2 numbers and order --------------------------------------------------------------------- */
 
-static double aggi_infinity(void) {
-    const volatile double big = DBL_MAX;
-    return big * 2;
-}
+static double aggi_infinity(void) { return aggi_from_bits(AGGI_INF); }
 
 static double aggi_abs(double v) { return v < 0 ? -v : v; }
 
@@ -649,7 +663,9 @@ static double aggi_min(double a, double b) { return a < b ? a : b; }
 
 static double aggi_max(double a, double b) { return a > b ? a : b; }
 
-/* -1022 <= e <= 1023 */
+AGGI_INLINE double aggi_squared(double v) { return v * v; }
+
+/* 2^e, -1022 <= e <= 1023 */
 static double aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); }
 
 /* floor(log2 |v|), v normal */
@@ -657,6 +673,3186 @@ static int aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1
 
 /* a rounding error below 0 counts as 0 */
 static double aggi_root0(double v) { return v > 0 ? aggi_sqrt(v) : 0; }
+
+static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
+
+/* Sums over coordinates run in lanes: lane[k % lanes] += term for k = 0 .. width - 1, term being an
+   expression in k. The inner loop has a fixed length, so that it becomes vector code. */
+#define AGGI_ADD_IN_LANES(lane, lanes, width, k, term)                                             \
+    do {                                                                                           \
+        size_t from_, l_;                                                                          \
+        for (from_ = 0; from_ + (lanes) <= (width); from_ += (lanes)) {                            \
+            for (l_ = 0; l_ < (lanes); l_++) {                                                     \
+                const size_t k = from_ + l_;                                                       \
+                (lane)[l_] += (term);                                                              \
+            }                                                                                      \
+        }                                                                                          \
+        for (l_ = from_; l_ < (width); l_++) {                                                     \
+            const size_t k = l_;                                                                   \
+            (lane)[k - from_] += (term);                                                           \
+        }                                                                                          \
+    } while (0)
+
+/* The twin for such a sum; the plain one where there is not one full set of lanes: gcc forgets
+   vzeroupper on the way around the vector loop, and SSE code after that runs at half its speed. */
+#define AGGI_TWIN_OF_LANES(avx2, width, name) AGGI_TWIN((avx2) && (width) >= 8, name)
+
+/* The end of such a sum: the lanes in a fixed tree, by neighbours for 8 ... */
+AGGI_INLINE double aggi_sum8(const double *lane) {
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+/* ... and by halves for AGGI_LANES. */
+static double aggi_sum_lanes(const double *lane) {
+    double sum[AGGI_LANES];
+    size_t l, w;
+    for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
+    for (w = AGGI_LANES / 2; w; w /= 2)
+        for (l = 0; l < w; l++) sum[l] += sum[l + w];
+    return sum[0];
+}
+
+static double aggi_sum(const double *v, size_t n) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += v[i];
+    return sum;
+}
+
+/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows,
+   from the smallest denormal to the largest double, where ||a - b|| may overflow and its square may
+   do either. aggi_ratio() goes back. */
+static double aggi_ratio(double root_a, double root_b) {
+    return root_a / root_b * (root_a / root_b);
+}
+
+/* an even power of two about root^2, within 2^+-1000; root > 0 */
+static double aggi_even_power(double root) {
+    const int e = 2 * aggi_exponent(root);
+    return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
+}
+
+typedef struct aggi_item {
+    double key;
+    size_t index;
+} aggi_item;
+
+/* Stable merge sort by key: ties stay in index order. v has room for 2 n: scratch behind the n. */
+static void aggi_sort(aggi_item *v, size_t n) {
+    aggi_item *tmp = v + n;
+    size_t width, at, i, j, k;
+    for (width = 1; width < n; width *= 2) {
+        for (at = 0; at + width < n; at += 2 * width) {
+            const size_t mid = at + width, end = n - at < 2 * width ? n : at + 2 * width;
+            if (v[mid - 1].key <= v[mid].key) continue;
+            memcpy(tmp, v + at, width * sizeof *v);
+            for (i = 0, j = mid, k = at; i < width; k++)
+                v[k] = j < end && v[j].key < tmp[i].key ? v[j++] : tmp[i++];
+        }
+    }
+}
+
+/* item = the n keys and their indices in ascending order; index `first` goes to the front whatever
+   its key (n: there is none), keys must be >= 0 then. */
+static void aggi_rank(aggi_item *item, const double *key, size_t n, size_t first) {
+    size_t i;
+    for (i = 0; i < n; i++) {
+        item[i].key = key[i];
+        item[i].index = i;
+    }
+    if (first < n) item[first].key = -1;
+    aggi_sort(item, n);
+    if (first < n) item[0].key = key[first];
+}
+
+/* The median of lengths whose roots are sorted, as a root: for even n, sqrt((a^2 + b^2) / 2). */
+static double aggi_median_root(const aggi_item *sorted, size_t n) {
+    const double a = sorted[(n - 1) / 2].key, b = sorted[n / 2].key;
+    return a < b ? b * aggi_root0(0.5 + 0.5 * (a / b) * (a / b)) : b;
+}
+
+/* Sets of rows: one bit each, 64 to a word. */
+#define AGGI_WORDS(n) (((n) + 63) / 64)
+
+AGGI_INLINE int aggi_has(const uint64_t *set, size_t i) { return (int)(set[i / 64] >> i % 64 & 1); }
+
+AGGI_INLINE void aggi_insert(uint64_t *set, size_t i) { set[i / 64] |= (uint64_t)1 << i % 64; }
+
+AGGI_INLINE void aggi_remove(uint64_t *set, size_t i) { set[i / 64] &= ~((uint64_t)1 << i % 64); }
+
+/* number of ones */
+AGGI_INLINE size_t aggi_popcount(uint64_t u) {
+    u -= u >> 1 & 0x5555555555555555u;
+    u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
+    return (size_t)(((u + (u >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+/* index of the lowest one; u != 0 */
+#ifdef AGGI_GNU
+AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
+#else
+AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
+#endif
+
+/* ---- 3 the work of a call -------------------------------------------------------------------- */
+
+/* What a kernel or rule returns when it met a sum that is not finite although nobody has looked for
+   NaN and Inf in the rows yet: see aggi_aggregate(). */
+#define AGGI_NOT_FINITE (-1)
+
+/* sum_i weight_i row_i / total */
+typedef struct aggi_blend {
+    const agg_real *const *row;
+    const double *weight;
+    size_t n;
+    double total;
+} aggi_blend;
+
+/* Distances of all pairs of rows in play. */
+typedef struct aggi_pairs {
+    double *entry; /* n x n: squared distances; roots of distances if wide */
+    int wide;
+    double *score; /* n: Krum's */
+} aggi_pairs;
+
+static void aggi_pairs_layout(aggi_pairs *p, aggi_arena *a, size_t n) {
+    p->entry = aggi_take_f64(a, n * n);
+    p->score = aggi_take_f64(a, n);
+}
+
+#define AGGI_LESSER  1u
+#define AGGI_GREATER 2u
+
+/* A comparison of the places low and high of a column; need: what is read of its result. */
+typedef struct aggi_compare {
+    uint32_t low, high, need;
+} aggi_compare;
+
+/* Columns being sorted, each slice with its own memory. */
+typedef struct aggi_columns {
+    size_t n;              /* most rows */
+    agg_real *block;       /* slices x n x AGGI_COLS */
+    uint64_t *inside;      /* slices x n: in how many columns a row was inside the window */
+    double *key;           /* slices x n: one column the slow way */
+    aggi_item *item;       /* slices x 2 n: its order */
+    aggi_compare *network; /* comparisons that sort a column */
+    uint32_t *read;        /* n: see aggi_prune() */
+} aggi_columns;
+
+/* comparisons of Batcher's network, at most: n t (t+1)/4 with t = ceil(log2 n) */
+static size_t aggi_network_bound(size_t n) {
+    size_t t = 0;
+    while ((size_t)1 << t < n) t++;
+    return n * t * (t + 1) / 4 + 1;
+}
+
+static void aggi_columns_layout(aggi_columns *g, aggi_arena *a, size_t n, size_t slices) {
+    g->n = n;
+    g->block = (agg_real *)aggi_take(a, slices * n, AGGI_COLS * sizeof *g->block);
+    g->inside = (uint64_t *)aggi_take(a, slices * n, sizeof *g->inside);
+    g->key = aggi_take_f64(a, slices * n);
+    g->item = (aggi_item *)aggi_take(a, slices * n, 2 * sizeof *g->item);
+    g->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *g->network);
+    g->read = (uint32_t *)aggi_take(a, n, sizeof *g->read);
+}
+
+/* MDA's search for a vertex cover: f rows that touch all edges of a graph. Sets of rows are bits,
+   `words` words each. */
+typedef struct aggi_cover {
+    size_t n, words, f;
+    size_t nodes, budget;
+    uint64_t *edge;      /* n sets: the rows joined with row i */
+    size_t *full_degree; /* n: how many those are */
+    /* where the search is */
+    uint64_t *open;  /* set: rows not decided yet */
+    uint64_t *cover; /* set: rows in the cover */
+    size_t left;     /* how many more may go into it */
+    size_t edges;    /* between open rows */
+    size_t *degree;  /* n: open neighbours of an open row, else 0 */
+    uint64_t *stack; /* (f + 2) x (2 words + 1): the branches taken, see aggi_push() */
+    /* scratch of the bounds */
+    size_t *tally;    /* n + 1: open rows of each degree */
+    uint64_t *rest;   /* set: rows in no clique yet */
+    uint64_t *common; /* set: rows joined with all of a clique */
+    /* what MDA makes of it */
+    aggi_item *radius; /* n^2: diameters to try */
+    uint64_t *outside; /* set: rows that the best set found leaves out */
+    uint64_t *taken;   /* set: rows known to be in the first such set */
+    size_t *chosen;    /* n: the rows of a set as numbers */
+} aggi_cover;
+
+static uint64_t *aggi_take_set(aggi_arena *a, size_t words) {
+    return (uint64_t *)aggi_take(a, words, sizeof(uint64_t));
+}
+
+static void aggi_cover_layout(aggi_cover *g, aggi_arena *a, size_t n, size_t f) {
+    const size_t words = AGGI_WORDS(n);
+    g->edge = aggi_take_set(a, n * words);
+    g->full_degree = aggi_take_size(a, n);
+    g->open = aggi_take_set(a, words);
+    g->cover = aggi_take_set(a, words);
+    g->degree = aggi_take_size(a, n);
+    g->stack = aggi_take_set(a, (f + 2) * (2 * words + 1));
+    g->tally = aggi_take_size(a, n + 1);
+    g->rest = aggi_take_set(a, words);
+    g->common = aggi_take_set(a, words);
+    g->radius = (aggi_item *)aggi_take(a, n * n, sizeof *g->radius);
+    g->outside = aggi_take_set(a, words);
+    g->taken = aggi_take_set(a, words);
+    g->chosen = aggi_take_size(a, n);
+}
+
+/* GM: a point z = sum_i w_i x_i and what belongs to it. Distances are in units of the radius of the
+   smallest ball of a majority. */
+typedef struct aggi_gm {
+    size_t n;
+    double gap;      /* to be proven, relative */
+    double unit;     /* root of that radius */
+    double *square;  /* n x n: squared distances of the rows */
+    double *cosine;  /* n x n: of the angles between the rows as seen from z */
+    double *w, *d;   /* n: weights of z, distances of the rows from it */
+    double *step;    /* n: weights of a step from z */
+    double *try_w;   /* n: the point tried */
+    double *try_d;   /* n */
+    double *cg;      /* 4 n: vectors of the conjugate gradients */
+    double *pull;    /* n: how far a row is pulled in, 1: not at all */
+    double *reach;   /* n: its distance from the centre after that */
+    double *scale;   /* n: a unit for row i, a power of two, so that its squares fit a double */
+    double *inverse; /* n: 1/distance of row i in that unit, 0 for rows close to z */
+} aggi_gm;
+
+static void aggi_gm_layout(aggi_gm *g, aggi_arena *a, size_t n) {
+    g->square = aggi_take_f64(a, n * n);
+    g->cosine = aggi_take_f64(a, n * n);
+    g->w = aggi_take_f64(a, n);
+    g->d = aggi_take_f64(a, n);
+    g->step = aggi_take_f64(a, n);
+    g->try_w = aggi_take_f64(a, n);
+    g->try_d = aggi_take_f64(a, n);
+    g->cg = aggi_take_f64(a, 4 * n);
+    g->pull = aggi_take_f64(a, n);
+    g->reach = aggi_take_f64(a, n);
+    g->scale = aggi_take_f64(a, n);
+    g->inverse = aggi_take_f64(a, n);
+}
+
+/* CAF and SMEA: spectra of scatter matrices. */
+typedef struct aggi_spectrum {
+    double *gram;        /* n x n: dot products of rows around their mean */
+    double *scaled;      /* n x n: CAF: the same times the roots of the weights */
+    double *power;       /* n x n: scratch of aggi_top_eigen() */
+    double *square;      /* n x n */
+    double *mean_square; /* n: of the distances of a row to the others */
+    double *weight;      /* n: of the rows in the matrix */
+    double *vector;      /* n: top eigenvector */
+    double *off;         /* n: CAF: how far a row is off along it, squared */
+    size_t *subset;      /* n: rows in the matrix */
+    size_t *best;        /* n: SMEA: the best subset so far */
+} aggi_spectrum;
+
+static void aggi_spectrum_layout(aggi_spectrum *g, aggi_arena *a, size_t n) {
+    g->gram = aggi_take_f64(a, n * n);
+    g->scaled = aggi_take_f64(a, n * n);
+    g->power = aggi_take_f64(a, n * n);
+    g->square = aggi_take_f64(a, n * n);
+    g->mean_square = aggi_take_f64(a, n);
+    g->weight = aggi_take_f64(a, n);
+    g->vector = aggi_take_f64(a, n);
+    g->off = aggi_take_f64(a, n);
+    g->subset = aggi_take_size(a, n);
+    g->best = aggi_take_size(a, n);
+}
+
+static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
+    return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
+}
+
+/* Rows that a kernel is to work on: those Bulyan picked; CClip's centre and all others. */
+typedef struct aggi_picked {
+    const agg_real **row; /* n + 1 */
+    double *share;        /* n + 1 */
+    int *taken;           /* n: Bulyan: row i was picked */
+} aggi_picked;
+
+static void aggi_picked_layout(aggi_picked *p, aggi_arena *a, size_t n) {
+    p->row = aggi_take_rows(a, n + 1);
+    p->share = aggi_take_f64(a, n + 1);
+    p->taken = (int *)aggi_take(a, n, sizeof *p->taken);
+}
+
+/* A pre-aggregation: new row j = sum_i weight[j * n_in + i] row_i / total[j]. */
+typedef struct aggi_mix {
+    size_t n_in, n_out;
+    double *weight, *total;
+    agg_real *row; /* n_out x dim */
+} aggi_mix;
+
+static void aggi_mix_layout(aggi_mix *m, aggi_arena *a, size_t n, size_t dim) {
+    m->weight = aggi_take_f64(a, n * n);
+    m->total = aggi_take_f64(a, n);
+    m->row = (agg_real *)aggi_take(a, dim, n * sizeof *m->row);
+}
+
+/* The caller's rows that are there: not NULL and, once they were scanned, finite. */
+typedef struct aggi_senders {
+    const agg_real **row;
+    size_t *id; /* their places in the caller's array */
+    size_t n;
+} aggi_senders;
+
+/* A call: what it was asked, the rows in play, the result, and the memory of each family. */
+typedef struct aggi_call {
+    const agg_desc *desc;
+    agg_report report;
+    size_t dim, slices; /* numbers of a row, and the parts they are cut into, one for each job */
+    int avx2;
+    int scanned; /* every row was looked at for NaN and Inf: see aggi_aggregate() */
+    aggi_senders sent;
+    const agg_real **x; /* n: the rows in play: those sent, or what pre-aggregations made of them */
+    size_t n, f;        /* how many, and how many adversaries may be among them */
+    size_t pivot;       /* MoNNA's row among them; n: it is not there */
+    double *weight;     /* n: result of a rule that mixes rows: sum_i weight_i x_i / total */
+    double total;
+    agg_real *out;   /* dim: the result until it is sure to be one */
+    double *key;     /* n: what rows are ranked by */
+    aggi_item *item; /* 2 n: the ranking */
+    double *part;    /* slices x the sums of a kernel */
+    aggi_pairs pairs;
+    aggi_columns columns;
+    aggi_cover cover;
+    aggi_gm gm;
+    aggi_spectrum spectrum;
+    aggi_picked picked;
+    aggi_mix mix[2];
+} aggi_call;
+
+/* what every call needs; sums: the most that a kernel makes */
+static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
+    const size_t n = c->desc->n;
+    c->sent.row = aggi_take_rows(a, n);
+    c->sent.id = aggi_take_size(a, n);
+    c->x = aggi_take_rows(a, n);
+    c->weight = aggi_take_f64(a, n);
+    c->out = aggi_take_real(a, c->dim);
+    c->key = aggi_take_f64(a, n);
+    c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
+    c->part = aggi_take_f64(a, c->slices * sums);
+}
+
+/* options and their defaults */
+static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
+
+static size_t aggi_bucket(const agg_desc *d) { return aggi_or(d->bucket, 2); }
+
+/* a node of MDA's search costs up to n ceil(n/64) word operations */
+static size_t aggi_budget(const agg_desc *d) {
+    const size_t node = d->n * ((d->n - 1) / 64 + 1), nodes = ((size_t)1 << 26) / node;
+    return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
+}
+
+static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->gap : 1 : 1e-6; }
+
+/* less is lost in rounding */
+static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); }
+
+/* job(arg, s) for every slice s of the coordinates */
+static void aggi_run(const aggi_call *c, agg_job *job, void *arg) {
+    size_t s;
+    if (c->desc->jobs.run && c->slices > 1) {
+        c->desc->jobs.run(c->desc->jobs.self, c->slices, job, arg);
+        return;
+    }
+    for (s = 0; s < c->slices; s++) job(arg, s);
+}
+
+/* the first status of a slice that is not AGG_OK */
+static int aggi_any(const aggi_call *c, const int *status) {
+    size_t s;
+    for (s = 0; s < c->slices; s++)
+        if (status[s]) return status[s];
+    return AGG_OK;
+}
+
+/* The same for a job that leaves `count` sums at c->part + s * count: adds the slices up, into
+   c->part[0 .. count-1], in order, and looks at the sums. */
+static int aggi_sum_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
+    double *sum = c->part;
+    size_t s, i;
+    aggi_run(c, job, arg);
+    for (s = 1; s < c->slices; s++)
+        for (i = 0; i < count; i++) sum[i] += c->part[s * count + i];
+    for (i = 0; i < count && !c->scanned; i++)
+        if (!aggi_finite(sum[i])) return AGGI_NOT_FINITE;
+    return AGG_OK;
+}
+
+/* first coordinate of slice s: whole chunks, the last slice takes the rest */
+static size_t aggi_slice_begin(const aggi_call *c, size_t s) {
+    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices, more = chunks % c->slices;
+    return s == c->slices ? c->dim : (s * each + (s < more ? s : more)) * AGGI_CHUNK;
+}
+
+static size_t aggi_width(size_t at, size_t end, size_t most) {
+    return end - at < most ? end - at : most;
+}
+
+/* ---- 4 distances ----------------------------------------------------------------------------- */
+
+/* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane
+   l sums the coordinates that are l modulo AGGI_LANES, AGGI_BLOCK of them in `real`, then on in
+   double. The width of vec changes the speed, not the bits. */
+
+/* clang-format off */
+
+#define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                         \
+    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at,      \
+                               size_t blocks, double *AGGI_RESTRICT sum) {                         \
+        real lane[8 * AGGI_LANES];                                                                 \
+        size_t first, k, p;                                                                        \
+        for (; blocks--; at += AGGI_BLOCK) {                                                       \
+            for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(real)) {             \
+                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                        \
+                vec s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w;                               \
+                for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {               \
+                    load(vec, u, a[0] + k);                                                        \
+                    load(vec, v, a[1] + k);                                                        \
+                    load(vec, w, b[0] + k);                                                        \
+                    s0 += (u - w) * (u - w);                                                       \
+                    s4 += (v - w) * (v - w);                                                       \
+                    load(vec, w, b[1] + k);                                                        \
+                    s1 += (u - w) * (u - w);                                                       \
+                    s5 += (v - w) * (v - w);                                                       \
+                    load(vec, w, b[2] + k);                                                        \
+                    s2 += (u - w) * (u - w);                                                       \
+                    s6 += (v - w) * (v - w);                                                       \
+                    load(vec, w, b[3] + k);                                                        \
+                    s3 += (u - w) * (u - w);                                                       \
+                    s7 += (v - w) * (v - w);                                                       \
+                }                                                                                  \
+                AGGI_STORE(lane + first, s0);                                                      \
+                AGGI_STORE(lane + first + 1 * AGGI_LANES, s1);                                     \
+                AGGI_STORE(lane + first + 2 * AGGI_LANES, s2);                                     \
+                AGGI_STORE(lane + first + 3 * AGGI_LANES, s3);                                     \
+                AGGI_STORE(lane + first + 4 * AGGI_LANES, s4);                                     \
+                AGGI_STORE(lane + first + 5 * AGGI_LANES, s5);                                     \
+                AGGI_STORE(lane + first + 6 * AGGI_LANES, s6);                                     \
+                AGGI_STORE(lane + first + 7 * AGGI_LANES, s7);                                     \
+            }                                                                                      \
+            for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                        \
+        }                                                                                          \
+    }
+
+#define AGGI_LOAD_REALS(vec, v, from) AGGI_LOAD(v, from)
+#define AGGI_REAL_TILE(suffix, attribute, vec)                                                     \
+    AGGI_TILE_KERNEL(aggi_tile##suffix, attribute, agg_real, vec, AGGI_LOAD_REALS)
+AGGI_TWINS(AGGI_REAL_TILE, aggi_vec, aggi_wide)
+
+/* The same with differences and squares in double, for GM: the angles between rows that are far
+   away need more than float's distances. Vectors of doubles are loaded by way of a _narrow type. */
+#ifdef AGG_DOUBLE
+  #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_tile)
+#else
+  #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_exact_tile)
+  #ifdef AGGI_CONVERT
+    typedef float  aggi_double2_narrow AGGI_VECTOR(8);
+    typedef double aggi_double2 AGGI_VECTOR(16);
+    typedef float  aggi_double4_narrow AGGI_VECTOR(16);
+    typedef double aggi_double4 AGGI_VECTOR(32);
+    #define AGGI_LOAD_DOUBLES(vec, v, from)                                                        \
+        do {                                                                                       \
+            vec##_narrow narrow_;                                                                  \
+            AGGI_LOAD(narrow_, from);                                                              \
+            v = AGGI_CONVERT(narrow_, vec);                                                        \
+        } while (0)
+  #else
+    typedef double aggi_double2, aggi_double4;
+    #define AGGI_LOAD_DOUBLES(vec, v, from) v = (vec)*(from)
+  #endif
+  #define AGGI_DOUBLE_TILE(suffix, attribute, vec)                                                 \
+      AGGI_TILE_KERNEL(aggi_exact_tile##suffix, attribute, double, vec, AGGI_LOAD_DOUBLES)
+  #ifdef __AVX__
+    AGGI_TWINS(AGGI_DOUBLE_TILE, aggi_double4, aggi_double4)
+  #else
+    AGGI_TWINS(AGGI_DOUBLE_TILE, aggi_double2, aggi_double4)
+  #endif
+#endif
+
+/* clang-format on */
+
+typedef struct aggi_pairs_job {
+    const aggi_call *c;
+    int exact; /* differences in double */
+} aggi_pairs_job;
+
+/* sum: the lanes of 2 x 4 pairs over coordinates [at, at + width) */
+static void aggi_tile(const aggi_pairs_job *job, const agg_real *const *a, const agg_real *const *b,
+                      size_t at, size_t width, double *sum) {
+    const size_t blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
+    size_t p;
+    if (job->exact)
+        AGGI_EXACT_TILE(job->c->avx2)(a, b, at, blocks, sum);
+    else
+        AGGI_TWIN(job->c->avx2, aggi_tile)(a, b, at, blocks, sum);
+    for (p = 0, at += blocks * AGGI_BLOCK; rest && p < 8; p++) {
+        const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
+        AGGI_ADD_IN_LANES(sum + p * AGGI_LANES, AGGI_LANES, rest, k,
+                          aggi_squared((double)x[k] - (double)y[k]));
+    }
+}
+
+/* place of the pair i < j among n (n - 1) / 2 */
+static size_t aggi_pair_index(size_t i, size_t j, size_t n) {
+    return i * (2 * n - i - 1) / 2 + (j - i - 1);
+}
+
+/* part += the squared distances of rows i and i + 1 to row j; sum: the lanes of the one, and four
+   pairs further on those of the other */
+static void aggi_add_pairs(double *part, size_t n, size_t i, size_t j, const double *sum) {
+    part[aggi_pair_index(i, j, n)] += aggi_sum_lanes(sum);
+    if (j > i + 1) part[aggi_pair_index(i + 1, j, n)] += aggi_sum_lanes(sum + 4 * AGGI_LANES);
+}
+
+/* part += the squared distances of all pairs over coordinates [at, at + width) */
+static void aggi_pairs_chunk(const aggi_pairs_job *job, size_t at, size_t width, double *part) {
+    const size_t n = job->c->n;
+    const agg_real *const *x = job->c->x;
+    const agg_real *a[2], *b[4];
+    size_t i, j, p;
+    for (i = 0; i < n; i += 2) {
+        a[0] = x[i];
+        a[1] = x[i + 1 < n ? i + 1 : i];
+        for (j = i + 1; j < n; j += 4) {
+            double sum[8 * AGGI_LANES] = {0};
+            for (p = 0; p < 4; p++) b[p] = x[j + p < n ? j + p : n - 1];
+            aggi_tile(job, a, b, at, width, sum);
+            for (p = 0; p < 4 && j + p < n; p++)
+                aggi_add_pairs(part, n, i, j + p, sum + p * AGGI_LANES);
+        }
+    }
+}
+
+static void aggi_pairs_run(void *arg, size_t s) {
+    const aggi_pairs_job *job = (const aggi_pairs_job *)arg;
+    const aggi_call *c = job->c;
+    const size_t pairs = c->n * (c->n - 1) / 2, end = aggi_slice_begin(c, s + 1);
+    double *part = c->part + s * pairs;
+    size_t at, width;
+    memset(part, 0, pairs * sizeof *part);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_CHUNK);
+        aggi_pairs_chunk(job, at, width, part);
+    }
+}
+
+/* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow,
+   safe route. */
+static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
+    double big = 0, unit, lane[8] = {0};
+    size_t i;
+    for (i = 0; i < dim; i++) {
+        const double t = aggi_abs((double)a[i] - (b ? (double)b[i] : 0));
+        big = aggi_max(big, aggi_min(t, DBL_MAX));
+    }
+    if (!(big > 0)) return 0;
+    unit = aggi_even_power(aggi_root0(big));
+    AGGI_ADD_IN_LANES(lane, 8, dim, k,
+                      aggi_squared((double)a[k] / unit - (b ? (double)b[k] / unit : 0)));
+    return aggi_root0(aggi_root0(aggi_sum8(lane))) * aggi_root0(unit);
+}
+
+/* an entry of the matrix as a root */
+static double aggi_pair_root(const aggi_pairs *p, double v) {
+    return p->wide ? v : aggi_root0(aggi_root0(v));
+}
+
+/* an entry of the matrix as a squared distance, in units of another entry */
+static double aggi_pair_square(const aggi_pairs *p, double v, double unit) {
+    return p->wide ? aggi_squared(aggi_ratio(v, unit)) : v / unit;
+}
+
+/* Enters the pair (i, j). A sum whose terms may have over- or underflowed is done again safely.
+   Returns 0 if the squared distance does not fit a double. */
+static int aggi_pair_enter(aggi_call *c, size_t i, size_t j, double sum) {
+    const int wide = c->pairs.wide, safe = sum >= AGGI_TINY && sum <= AGGI_HUGE;
+    double v = safe && wide ? aggi_root0(aggi_root0(sum)) : sum;
+    int fits = 1;
+    if (!safe) {
+        const double root = aggi_root(c->x[i], c->x[j], c->dim);
+        v = wide ? root : root * root * (root * root);
+        fits = wide || root == 0 || (v >= 1e-290 && v <= 1e290);
+    }
+    c->pairs.entry[i * c->n + j] = c->pairs.entry[j * c->n + i] = v;
+    return fits;
+}
+
+static int aggi_pairs_enter_all(aggi_call *c) {
+    const double *sum = c->part;
+    size_t i, j;
+    int fit = 1;
+    for (i = 0; i < c->n; i++) {
+        c->pairs.entry[i * c->n + i] = 0;
+        for (j = i + 1; j < c->n; j++) fit &= aggi_pair_enter(c, i, j, *sum++);
+    }
+    return fit;
+}
+
+/* Fills c->pairs for the rows in play. Squared distances of doubles may not fit a double: then the
+   matrix is wide and has roots. */
+static int aggi_find_pairs(aggi_call *c, int exact) {
+    const size_t pairs = c->n * (c->n - 1) / 2;
+    aggi_pairs_job job;
+    job.c = c;
+    job.exact = exact;
+    if (aggi_sum_slices(c, aggi_pairs_run, &job, pairs)) return AGGI_NOT_FINITE;
+    c->pairs.wide = 0;
+    if (aggi_pairs_enter_all(c)) return AGG_OK;
+    c->pairs.wide = 1;
+    aggi_pairs_enter_all(c);
+    return AGG_OK;
+}
+
+/* ||x - v||^2, v == NULL: ||x||^2 */
+AGGI_INLINE double aggi_square_body(const agg_real *x, const agg_real *v, size_t width) {
+    double lane[8] = {0};
+    if (v)
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] - (double)v[k]));
+    else
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k]));
+    return aggi_sum8(lane);
+}
+
+#define AGGI_SQUARE_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static double aggi_square##suffix(const agg_real *x, const agg_real *v,              \
+                                                size_t width) {                                    \
+        return aggi_square_body(x, v, width);                                                      \
+    }
+AGGI_TWINS(AGGI_SQUARE_KERNEL, aggi_vec, aggi_wide)
+
+typedef struct aggi_roots_job {
+    const aggi_call *c;
+    const agg_real *const *row; /* n */
+    size_t n;
+    const agg_real *center;
+} aggi_roots_job;
+
+static void aggi_roots_run(void *arg, size_t s) {
+    const aggi_roots_job *job = (const aggi_roots_job *)arg;
+    const aggi_call *c = job->c;
+    const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
+    const agg_real *center = job->center ? job->center + begin : NULL;
+    double *part = c->part + s * job->n;
+    size_t i;
+    for (i = 0; i < job->n; i++)
+        part[i] =
+            AGGI_TWIN_OF_LANES(c->avx2, width, aggi_square)(job->row[i] + begin, center, width);
+}
+
+/* root[i] = sqrt(||row_i - center||); center == NULL: of the norm */
+static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_t n,
+                           const agg_real *center, double *root) {
+    aggi_roots_job job;
+    size_t i;
+    job.c = c;
+    job.row = row;
+    job.n = n;
+    job.center = center;
+    if (aggi_sum_slices(c, aggi_roots_run, &job, n)) return AGGI_NOT_FINITE;
+    for (i = 0; i < n; i++) {
+        const double sum = c->part[i];
+        root[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_root0(aggi_root0(sum))
+                                                : aggi_root(row[i], center, c->dim);
+    }
+    return AGG_OK;
+}
+
+/* c->item = all rows by distance from row i, itself first */
+static void aggi_by_distance(aggi_call *c, size_t i) {
+    aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
+}
+
+/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
+   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
+   .. count-1]. */
+static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
+    size_t i, best = 0;
+    *radius = aggi_infinity();
+    for (i = 0; i < c->n; i++) {
+        const double *row = c->pairs.entry + i * c->n;
+        size_t closer = 0, j;
+        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
+        if (closer < count) continue; /* no smaller ball here: spare the sort */
+        aggi_by_distance(c, i);
+        *radius = c->item[count - 1].key;
+        best = i;
+    }
+    aggi_by_distance(c, best);
+    return best;
+}
+
+/* ---- 5 weighted sums of rows ----------------------------------------------------------------- */
+
+/* The blend sum_i weight_i row_i / total. The weights sum to total, so it is written as
+   x_0 + sum_i w_i (x_i - x_0), with x_0 the row of most weight: equal rows come out exactly, and a
+   giant of hardly any weight spoils nothing. A single row may have any weight: it is scaled. */
+
+/* acc += w (x - base) for one row, and for four at once */
+AGGI_INLINE void aggi_add_row(const agg_real *AGGI_RESTRICT x, double w, size_t width,
+                              const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) {
+    size_t k;
+    for (k = 0; k < width; k++) acc[k] += w * ((double)x[k] - base[k]);
+}
+
+AGGI_INLINE void aggi_add_four(const agg_real *const *x, const double *w, size_t at, size_t width,
+                               const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) {
+    const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[1] + at;
+    const agg_real *AGGI_RESTRICT x2 = x[2] + at, *AGGI_RESTRICT x3 = x[3] + at;
+    size_t k;
+    for (k = 0; k < width; k++) {
+        const double a = acc[k] + w[0] * ((double)x0[k] - base[k]);
+        const double b = a + w[1] * ((double)x1[k] - base[k]);
+        const double c = b + w[2] * ((double)x2[k] - base[k]);
+        acc[k] = c + w[3] * ((double)x3[k] - base[k]);
+    }
+}
+
+/* returns whether some number is not finite */
+AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
+                                double *AGGI_RESTRICT acc) {
+    const agg_real *x[4];
+    double w[4], base[AGGI_BLOCK], scale;
+    size_t i, k, heavy = 0, used = 0, count = 0;
+    uint64_t odd = 0;
+    for (i = 0; i < b->n; i++) {
+        used += b->weight[i] != 0;
+        if (b->weight[i] > b->weight[heavy]) heavy = i;
+    }
+    scale = used == 1 ? b->weight[heavy] / b->total : 1;
+    for (k = 0; k < width; k++) {
+        base[k] = (double)b->row[heavy][at + k];
+        acc[k] = base[k] * scale;
+    }
+    for (i = 0; i < b->n; i++) {
+        if (b->weight[i] == 0 || i == heavy) continue;
+        x[count] = b->row[i];
+        w[count++] = b->weight[i] / b->total;
+        if (count < 4) continue;
+        aggi_add_four(x, w, at, width, base, acc);
+        count = 0;
+    }
+    for (i = 0; i < count; i++) aggi_add_row(x[i] + at, w[i], width, base, acc);
+    for (k = 0; k < width; k++) odd |= aggi_bits(acc[k] - acc[k]); /* 0, or a NaN */
+    return odd != 0;
+}
+
+#define AGGI_BLEND_KERNEL(suffix, attribute, vec)                                                  \
+    attribute static int aggi_blend##suffix(const aggi_blend *b, size_t at, size_t width,          \
+                                            double *acc) {                                         \
+        return aggi_blend_body(b, at, width, acc);                                                 \
+    }
+AGGI_TWINS(AGGI_BLEND_KERNEL, aggi_vec, aggi_wide)
+
+/* One column of it, for finite numbers so large that a difference overflowed (double builds). */
+static double aggi_blend_giants(const aggi_blend *b, size_t at) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < b->n; i++)
+        if (b->weight[i] != 0) sum += b->weight[i] / b->total * (0.125 * (double)b->row[i][at]);
+    return aggi_clamp(sum * 8);
+}
+
+/* acc = coordinates [at, at + width) of the blend, width <= AGGI_BLOCK */
+static int aggi_blend_columns(const aggi_call *c, const aggi_blend *b, size_t at, size_t width,
+                              double *acc) {
+    size_t k;
+    if (!AGGI_TWIN(c->avx2, aggi_blend)(b, at, width, acc)) return AGG_OK;
+    if (!c->scanned) return AGGI_NOT_FINITE;
+    for (k = 0; k < width; k++)
+        if (!aggi_finite(acc[k])) acc[k] = aggi_blend_giants(b, at + k);
+    return AGG_OK;
+}
+
+/* what the weights of a rule make of the rows in play */
+static aggi_blend aggi_result(const aggi_call *c) {
+    aggi_blend b;
+    b.row = c->x;
+    b.weight = c->weight;
+    b.n = c->n;
+    b.total = c->total;
+    return b;
+}
+
+/* the result is the mean of these rows */
+static void aggi_choose(aggi_call *c, const size_t *row, size_t count) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 0;
+    for (i = 0; i < count; i++) c->weight[row[i]] = 1;
+    c->total = (double)count;
+}
+
+/* the result is the mean of the first `count` rows of c->item */
+static void aggi_choose_ranked(aggi_call *c, size_t count) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 0;
+    for (i = 0; i < count; i++) c->weight[c->item[i].index] = 1;
+    c->total = (double)count;
+}
+
+typedef struct aggi_combine_job {
+    const aggi_call *c;
+    const aggi_blend *blend;
+    int status[AGGI_SLICES];
+} aggi_combine_job;
+
+static void aggi_combine_run(void *arg, size_t s) {
+    aggi_combine_job *job = (aggi_combine_job *)arg;
+    const size_t end = aggi_slice_begin(job->c, s + 1);
+    double acc[AGGI_BLOCK];
+    size_t at, k, width;
+    job->status[s] = AGG_OK;
+    for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        if (aggi_blend_columns(job->c, job->blend, at, width, acc))
+            job->status[s] = AGGI_NOT_FINITE;
+        for (k = 0; k < width; k++) job->c->out[at + k] = (agg_real)acc[k];
+    }
+}
+
+/* c->out = the blend; it may be the first row of it */
+static int aggi_combine(const aggi_call *c, const aggi_blend *blend) {
+    aggi_combine_job job;
+    job.c = c;
+    job.blend = blend;
+    aggi_run(c, aggi_combine_run, &job);
+    return aggi_any(c, job.status);
+}
+
+/* ---- 6 columns ------------------------------------------------------------------------------- */
+
+/* AGGI_COLS coordinates of all rows are sorted together by a network, so that every comparison is a
+   vector min and max over the columns. */
+
+/* Batcher's merge exchange; returns the number of comparisons */
+static size_t aggi_network(size_t n, aggi_compare *list) {
+    size_t top = 1, p, q, r, d, i, count = 0;
+    while (top < n) top *= 2;
+    for (p = top / 2; p > 0; p /= 2) {
+        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+            for (i = 0; i + d < n; i++) {
+                if ((i & p) != r) continue;
+                list[count].low = (uint32_t)i;
+                list[count].need = AGGI_LESSER | AGGI_GREATER;
+                list[count++].high = (uint32_t)(i + d);
+            }
+            if (q == p) break;
+        }
+    }
+    return count;
+}
+
+/* Takes out of the network what the wanted window [from, to) does not need: results that nothing
+   reads, and (ordered == 0) comparisons inside the window that only put it in order. Goes from the
+   last comparison to the first; read[i] tells who reads place i further on: 0 nobody, 1 the window
+   alone, 2 a comparison. */
+static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to,
+                         int ordered, uint32_t *read) {
+    size_t i, first = count;
+    for (i = 0; i < n; i++) read[i] = i >= from && i < to ? 1 : 0;
+    for (i = count; i-- > 0;) {
+        aggi_compare c = list[i];
+        if (!ordered && read[c.low] == 1 && read[c.high] == 1) continue;
+        c.need = (read[c.low] ? AGGI_LESSER : 0u) | (read[c.high] ? AGGI_GREATER : 0u);
+        if (!c.need) continue;
+        read[c.low] = read[c.high] = 2;
+        list[--first] = c;
+    }
+    memmove(list, list + first, (count - first) * sizeof *list);
+    return count - first;
+}
+
+/* clang-format off */
+
+/* min and max of two vectors vec are vec##_min and vec##_max */
+#ifdef AGGI_X86
+  typedef agg_real aggi_bytes16 AGGI_VECTOR(16);
+  typedef agg_real aggi_bytes32 AGGI_VECTOR(32);
+  #ifdef AGG_DOUBLE
+    #define aggi_bytes16_min __builtin_ia32_minpd
+    #define aggi_bytes16_max __builtin_ia32_maxpd
+    #define aggi_bytes32_min __builtin_ia32_minpd256
+    #define aggi_bytes32_max __builtin_ia32_maxpd256
+  #else
+    #define aggi_bytes16_min __builtin_ia32_minps
+    #define aggi_bytes16_max __builtin_ia32_maxps
+    #define aggi_bytes32_min __builtin_ia32_minps256
+    #define aggi_bytes32_max __builtin_ia32_maxps256
+  #endif
+#else
+  typedef agg_real aggi_one;
+  #define aggi_one_min(u, v) ((u) < (v) ? (u) : (v))
+  #define aggi_one_max(u, v) ((u) > (v) ? (u) : (v))
+#endif
+
+/* cols: n x AGGI_COLS. Each comparison writes the lesser, the greater or both. */
+#define AGGI_SORT_KERNEL(suffix, attribute, vec)                                                   \
+    attribute static void aggi_sort_columns##suffix(agg_real *cols, const aggi_compare *list,      \
+                                                    size_t count) {                                \
+        const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
+        size_t i, l;                                                                               \
+        for (i = 0; i < count; i++) {                                                              \
+            agg_real *a = cols + list[i].low * AGGI_COLS;                                          \
+            agg_real *b = cols + list[i].high * AGGI_COLS;                                         \
+            vec u, v, w;                                                                           \
+            if (list[i].need == (AGGI_LESSER | AGGI_GREATER)) {                                    \
+                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                    AGGI_LOAD(u, a + l);                                                           \
+                    AGGI_LOAD(v, b + l);                                                           \
+                    w = vec##_min(u, v);                                                           \
+                    AGGI_STORE(a + l, w);                                                          \
+                    w = vec##_max(v, u);                                                           \
+                    AGGI_STORE(b + l, w);                                                          \
+                }                                                                                  \
+            } else if (list[i].need == AGGI_LESSER) {                                              \
+                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                    AGGI_LOAD(u, a + l);                                                           \
+                    AGGI_LOAD(v, b + l);                                                           \
+                    w = vec##_min(u, v);                                                           \
+                    AGGI_STORE(a + l, w);                                                          \
+                }                                                                                  \
+            } else {                                                                               \
+                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                    AGGI_LOAD(u, a + l);                                                           \
+                    AGGI_LOAD(v, b + l);                                                           \
+                    w = vec##_max(v, u);                                                           \
+                    AGGI_STORE(b + l, w);                                                          \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#if defined(AGGI_X86) && defined(__AVX__)
+  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_bytes32, aggi_bytes32)
+#elif defined(AGGI_X86)
+  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_bytes16, aggi_bytes32)
+#else
+  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_one, aggi_one)
+#endif
+
+/* Copies AGGI_COLS columns of all rows, and adds the rows up in sums, which stay finite only if the
+   rows are. */
+#define AGGI_GATHER_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static void aggi_gather##suffix(const agg_real *const *row, size_t n, size_t at,     \
+                                              agg_real *cols, agg_real *sums) {                    \
+        size_t i, l;                                                                               \
+        for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                          \
+            vec v, sum;                                                                            \
+            AGGI_LOAD(sum, sums + l);                                                              \
+            for (i = 0; i < n; i++) {                                                              \
+                AGGI_PREFETCH(row[i] + at + l + 2 * AGGI_COLS);                                    \
+                AGGI_LOAD(v, row[i] + at + l);                                                     \
+                AGGI_STORE(cols + i * AGGI_COLS + l, v);                                           \
+                sum += v;                                                                          \
+            }                                                                                      \
+            AGGI_STORE(sums + l, sum);                                                             \
+        }                                                                                          \
+    }
+AGGI_TWINS(AGGI_GATHER_KERNEL, aggi_vec, aggi_wide)
+
+/* clang-format on */
+
+/* the last columns of a row, fewer than AGGI_COLS: filled up with zeros */
+static void aggi_gather_rest(const agg_real *const *row, size_t n, size_t at, size_t width,
+                             agg_real *cols, agg_real *sums) {
+    size_t i, l;
+    for (i = 0; i < n; i++) {
+        for (l = 0; l < AGGI_COLS; l++) {
+            cols[i * AGGI_COLS + l] = l < width ? row[i][at + l] : 0;
+            sums[l] += cols[i * AGGI_COLS + l];
+        }
+    }
+}
+
+/* Which values of a sorted column are averaged: those in the middle, or those closest to its
+   median. */
+enum { AGGI_MIDDLE, AGGI_CLOSEST };
+
+/* Mean of the sorted values [from, to) of each column. */
+AGGI_INLINE void aggi_mean_of_middle(const agg_real *cols, size_t from, size_t to,
+                                     double *AGGI_RESTRICT mean) {
+    const agg_real *low = cols + from * AGGI_COLS;
+    const double share = 1.0 / (double)(to - from);
+    size_t i, l;
+    for (l = 0; l < AGGI_COLS; l++) mean[l] = 0;
+    for (i = from + 1; i < to; i++)
+        for (l = 0; l < AGGI_COLS; l++) mean[l] += (double)cols[i * AGGI_COLS + l] - (double)low[l];
+    for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
+}
+
+/* (a + b) / 2, also where a + b overflows */
+AGGI_INLINE double aggi_middle(double a, double b) {
+    const double s = a + b;
+    return s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
+}
+
+/* Mean of the `keep` sorted values closest to the median: a window of that length holds one value
+   of each class modulo keep. In a class go up as long as the next value is closer. Equal distances
+   (tie > 0) are for the caller to settle by index. */
+AGGI_INLINE void aggi_mean_of_closest(const agg_real *cols, size_t n, size_t keep,
+                                      double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
+    double med[AGGI_COLS], off[AGGI_COLS];
+    const double share = 1.0 / (double)keep;
+    size_t i, j, l;
+    for (l = 0; l < AGGI_COLS; l++) {
+        med[l] = aggi_middle((double)cols[(n - 1) / 2 * AGGI_COLS + l],
+                             (double)cols[n / 2 * AGGI_COLS + l]);
+        mean[l] = tie[l] = 0;
+    }
+    for (i = 0; i < keep; i++) {
+        for (l = 0; l < AGGI_COLS; l++) off[l] = (double)cols[i * AGGI_COLS + l] - med[l];
+        for (j = i + keep; j < n; j += keep) {
+            for (l = 0; l < AGGI_COLS; l++) {
+                const double old = off[l], next = (double)cols[j * AGGI_COLS + l] - med[l];
+                const double even = -old == next ? 1.0 : 0.0;
+                tie[l] += old != next ? even : 0.0;
+                off[l] = -old > next ? next : old;
+            }
+        }
+        for (l = 0; l < AGGI_COLS; l++) mean[l] += off[l];
+    }
+    for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
+}
+
+/* returns whether some column needs another look: a tie, or a mean that is not finite */
+AGGI_INLINE int aggi_window_body(const agg_real *cols, size_t n, size_t keep, int closest,
+                                 double *mean, double *tie) {
+    size_t l;
+    uint64_t any = 0;
+    if (closest)
+        aggi_mean_of_closest(cols, n, keep, mean, tie);
+    else
+        aggi_mean_of_middle(cols, (n - keep) / 2, (n + keep) / 2, mean);
+    for (l = 0; l < AGGI_COLS && (closest || sizeof(agg_real) > sizeof(float)); l++)
+        any |= aggi_bits(mean[l] - mean[l]) | aggi_bits(tie[l]); /* 0, or a NaN; 0, or more */
+    return any != 0;
+}
+
+#define AGGI_WINDOW_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static int aggi_window_mean##suffix(const agg_real *cols, size_t n, size_t keep,     \
+                                                  int closest, double *mean, double *tie) {        \
+        return aggi_window_body(cols, n, keep, closest, mean, tie);                                \
+    }
+AGGI_TWINS(AGGI_WINDOW_KERNEL, aggi_vec, aggi_wide)
+
+typedef struct aggi_window_job {
+    const aggi_call *c;
+    const agg_real *const *row; /* n */
+    size_t n, keep;             /* rows, and how many values of a column are averaged */
+    int closest;                /* AGGI_CLOSEST or AGGI_MIDDLE */
+    size_t comparisons;         /* of the network */
+    int status[AGGI_SLICES];
+} aggi_window_job;
+
+/* The mean at column `at` of the rows of item[0 .. keep - 1], scaled down if their sum overflows;
+   only double builds can meet that. */
+static double aggi_safe_mean(const agg_real *const *row, size_t at, const aggi_item *item,
+                             size_t keep) {
+    double base, sum, scale;
+    size_t i;
+    for (scale = 1;; scale = aggi_pow2(-3 - aggi_exponent((double)keep))) {
+        base = (double)row[item[0].index][at] * scale;
+        for (i = 1, sum = 0; i < keep; i++) sum += (double)row[item[i].index][at] * scale - base;
+        base += sum / (double)keep;
+        if (aggi_finite(base) || scale < 1) return aggi_clamp(base / scale);
+    }
+}
+
+/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow.
+   inside[i]++ for every row inside the window, unless it is NULL. */
+static double aggi_window_scalar(const aggi_window_job *job, size_t s, size_t at,
+                                 uint64_t *inside) {
+    const aggi_columns *g = &job->c->columns;
+    const size_t n = job->n, from = job->closest ? 0 : (n - job->keep) / 2;
+    double *key = g->key + s * g->n;
+    aggi_item *item = g->item + s * 2 * g->n;
+    size_t i;
+    for (i = 0; i < n; i++) key[i] = (double)job->row[i][at];
+    aggi_rank(item, key, n, n);
+    if (job->closest) {
+        const double median = aggi_middle(item[(n - 1) / 2].key, item[n / 2].key);
+        for (i = 0; i < n; i++) key[i] = aggi_abs((double)job->row[i][at] - median);
+        aggi_rank(item, key, n, n);
+    }
+    for (i = from; inside && i < from + job->keep; i++) inside[item[i].index]++;
+    return aggi_safe_mean(job->row, at, item + from, job->keep);
+}
+
+/* After the kernel: columns with a tie or a mean that is not finite again, one by one; if rows are
+   counted, every column. */
+static int aggi_window_mend(const aggi_window_job *job, size_t s, size_t at, size_t width,
+                            uint64_t *inside, const double *tie, double *mean) {
+    size_t l;
+    for (l = 0; l < width; l++) {
+        const int finite = aggi_finite(mean[l]), special = tie[l] > 0 || !finite;
+        double exact;
+        if (!finite && !job->c->scanned) return AGGI_NOT_FINITE;
+        if (!inside && !special) continue;
+        exact = aggi_window_scalar(job, s, at + l, inside);
+        if (special) mean[l] = exact;
+    }
+    return AGG_OK;
+}
+
+static int aggi_window_slice(const aggi_window_job *job, size_t s, uint64_t *inside) {
+    const aggi_call *c = job->c;
+    const size_t n = job->n, end = aggi_slice_begin(c, s + 1);
+    agg_real *cols = c->columns.block + s * c->columns.n * AGGI_COLS;
+    agg_real sums[AGGI_COLS] = {0}; /* not finite from the first NaN or Inf on */
+    double mean[AGGI_COLS], tie[AGGI_COLS] = {0};
+    size_t at, l, width;
+    int look;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_COLS);
+        if (width == AGGI_COLS)
+            AGGI_TWIN(c->avx2, aggi_gather)(job->row, n, at, cols, sums);
+        else
+            aggi_gather_rest(job->row, n, at, width, cols, sums);
+        AGGI_TWIN(c->avx2, aggi_sort_columns)(cols, c->columns.network, job->comparisons);
+        look = AGGI_TWIN(c->avx2, aggi_window_mean)(cols, n, job->keep, job->closest, mean, tie);
+        if ((look || inside) && aggi_window_mend(job, s, at, width, inside, tie, mean))
+            return AGGI_NOT_FINITE;
+        for (l = 0; l < width; l++) c->out[at + l] = (agg_real)mean[l];
+    }
+    for (l = 0; l < AGGI_COLS; l++)
+        if (!aggi_finite((double)sums[l]) && !c->scanned) return AGGI_NOT_FINITE;
+    return AGG_OK;
+}
+
+static void aggi_window_run(void *arg, size_t s) {
+    aggi_window_job *job = (aggi_window_job *)arg;
+    const aggi_columns *g = &job->c->columns;
+    uint64_t *inside = job->c->report.weight ? g->inside + s * g->n : NULL;
+    if (inside) memset(inside, 0, job->n * sizeof *inside);
+    job->status[s] = aggi_window_slice(job, s, inside);
+}
+
+/* c->out = per column the mean of `keep` of the n values: the middle ones, or those closest to the
+   median. c->weight = the shares of the rows, averaged over the columns, if they are reported. */
+static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
+                       int closest) {
+    const aggi_columns *g = &c->columns;
+    const size_t trim = closest ? 0 : (n - keep) / 2, count = aggi_network(n, g->network);
+    aggi_window_job job;
+    size_t i, s;
+    job.c = c;
+    job.row = row;
+    job.n = n;
+    job.keep = keep;
+    job.closest = closest;
+    job.comparisons = aggi_prune(g->network, count, n, trim, n - trim, closest, g->read);
+    aggi_run(c, aggi_window_run, &job);
+    if (aggi_any(c, job.status)) return AGGI_NOT_FINITE;
+    for (i = 0; c->report.weight && i < n; i++) {
+        uint64_t inside = 0;
+        for (s = 0; s < c->slices; s++) inside += g->inside[s * g->n + i];
+        c->weight[i] = (double)inside / (double)c->dim / (double)keep;
+    }
+    return AGG_OK;
+}
+
+/* ---- 7 MDA ----------------------------------------------------------------------------------- */
+
+/* A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than r; so
+   it is what a vertex cover of that graph leaves out. The least diameter is found by bisection over
+   the distances that occur: each step asks aggi_find_cover() whether f rows cover the graph. */
+
+/* open neighbours of row v */
+static size_t aggi_degree(const aggi_cover *g, size_t v) {
+    const uint64_t *row = g->edge + v * g->words;
+    size_t w, sum = 0;
+    for (w = 0; w < g->words; w++) sum += aggi_popcount(row[w] & g->open[w]);
+    return sum;
+}
+
+/* counts the degrees and edges of the open rows anew */
+static void aggi_count_edges(aggi_cover *g) {
+    size_t v, sum = 0;
+    for (v = 0; v < g->n; v++) {
+        g->degree[v] = aggi_has(g->open, v) ? aggi_degree(g, v) : 0;
+        sum += g->degree[v];
+    }
+    g->edges = sum / 2;
+}
+
+/* row v goes into the cover: its edges are no longer open */
+static void aggi_cover_row(aggi_cover *g, size_t v) {
+    const uint64_t *row = g->edge + v * g->words;
+    size_t w;
+    aggi_remove(g->open, v);
+    aggi_insert(g->cover, v);
+    g->left--;
+    for (w = 0; w < g->words; w++) {
+        uint64_t u = row[w] & g->open[w];
+        for (; u; u &= u - 1) g->degree[w * 64 + aggi_lowest(u)]--;
+    }
+    g->edges -= g->degree[v];
+    g->degree[v] = 0;
+}
+
+static size_t aggi_first_neighbour(const aggi_cover *g, size_t v) {
+    const uint64_t *row = g->edge + v * g->words;
+    size_t w = 0;
+    while (!(row[w] & g->open[w])) w++;
+    return w * 64 + aggi_lowest(row[w] & g->open[w]);
+}
+
+/* v stays outside the cover, so its neighbours go in; 0: there are too many */
+static int aggi_cover_neighbours(aggi_cover *g, size_t v) {
+    while (g->degree[v]) {
+        if (!g->left) return 0;
+        aggi_cover_row(g, aggi_first_neighbour(g, v));
+    }
+    return 1;
+}
+
+/* One pass over the open rows. A row with more neighbours than may still be covered must be in the
+   cover itself; of a row with one neighbour, that one may as well be. Returns 1 if a row was
+   decided, 0 if none, -1 if there are too many; widest = the row of most neighbours. */
+static int aggi_reduce_once(aggi_cover *g, size_t *widest) {
+    size_t w, v;
+    int decided = 0;
+    *widest = g->n;
+    for (w = 0; w < g->words; w++) {
+        uint64_t u = g->open[w];
+        for (; u; u &= u - 1) {
+            v = w * 64 + aggi_lowest(u);
+            if (g->degree[v] > g->left || g->degree[v] == 1) {
+                if (!g->left) return -1;
+                aggi_cover_row(g, g->degree[v] == 1 ? aggi_first_neighbour(g, v) : v);
+                decided = 1;
+            } else if (g->degree[v] && (*widest == g->n || g->degree[v] > g->degree[*widest])) {
+                *widest = v;
+            }
+        }
+    }
+    return decided;
+}
+
+/* Decides what can be decided without loss. With no degree above 2 only cycles are left, where any
+   row may start. Returns 0 if the rows left do not suffice. */
+static int aggi_reduce(aggi_cover *g, size_t *widest) {
+    while (g->edges) {
+        const int decided = aggi_reduce_once(g, widest);
+        if (decided < 0) return 0;
+        if (decided) continue;
+        if (g->degree[*widest] > 2) break;
+        aggi_cover_row(g, *widest);
+    }
+    return 1;
+}
+
+/* Can the rows left, if they have the highest degrees, touch all edges? */
+static int aggi_degree_bound(aggi_cover *g) {
+    size_t d, v, left = g->left, sum = 0;
+    memset(g->tally, 0, (g->n + 1) * sizeof *g->tally);
+    for (v = 0; v < g->n; v++) g->tally[g->degree[v]]++;
+    for (d = g->n; d-- > 1 && left;) {
+        const size_t use = g->tally[d] < left ? g->tally[d] : left;
+        sum += use * d;
+        left -= use;
+    }
+    return sum >= g->edges;
+}
+
+/* Takes a clique around v out of g->rest, row after row. Returns its rows beside v; stops when
+   there are more than `most`. */
+static size_t aggi_take_clique(aggi_cover *g, size_t v, size_t most) {
+    const size_t words = g->words;
+    size_t x, y, u, count = 0;
+    for (x = v / 64; x < words; x++) g->common[x] = g->edge[v * words + x] & g->rest[x];
+    for (x = v / 64; x < words; x++) {
+        while (g->common[x]) {
+            u = x * 64 + aggi_lowest(g->common[x]);
+            aggi_remove(g->rest, u);
+            if (++count > most) return count;
+            for (y = x; y < words; y++) g->common[y] &= g->edge[u * words + y];
+        }
+    }
+    return count;
+}
+
+/* Disjoint cliques: a cover needs all rows of each but one. Do the rows left suffice? */
+static int aggi_clique_bound(aggi_cover *g) {
+    size_t w, need = 0;
+    memcpy(g->rest, g->open, g->words * sizeof *g->rest);
+    for (w = 0; w < g->words; w++) {
+        while (g->rest[w]) {
+            const size_t v = w * 64 + aggi_lowest(g->rest[w]);
+            g->rest[w] &= g->rest[w] - 1;
+            need += aggi_take_clique(g, v, g->left - need);
+            if (need > g->left) return 0;
+        }
+    }
+    return 1;
+}
+
+/* A branch of the search: what was open, covered and left. */
+static uint64_t *aggi_branch(const aggi_cover *g, size_t depth) {
+    return g->stack + depth * (2 * g->words + 1);
+}
+
+static void aggi_push(aggi_cover *g, size_t depth) {
+    uint64_t *top = aggi_branch(g, depth);
+    memcpy(top, g->open, g->words * sizeof *top);
+    memcpy(top + g->words, g->cover, g->words * sizeof *top);
+    top[2 * g->words] = (uint64_t)g->left;
+}
+
+static void aggi_pop(aggi_cover *g, size_t depth) {
+    const uint64_t *top = aggi_branch(g, depth);
+    memcpy(g->open, top, g->words * sizeof *top);
+    memcpy(g->cover, top + g->words, g->words * sizeof *top);
+    g->left = (size_t)top[2 * g->words];
+    aggi_count_edges(g);
+}
+
+/* Back to the last branch: now its widest row stays out of the cover and its neighbours go in.
+   There is room for them: aggi_reduce() leaves no row with more neighbours than may be covered.
+   Returns 0 if there is no branch left. */
+static int aggi_other_side(aggi_cover *g, size_t *depth) {
+    size_t v, widest = 0;
+    if (!*depth) return 0;
+    aggi_pop(g, --*depth);
+    for (v = 1; v < g->n; v++)
+        if (g->degree[v] > g->degree[widest]) widest = v;
+    return aggi_cover_neighbours(g, widest);
+}
+
+/* Depth first: the row of most neighbours goes into the cover, or else all its neighbours do. The
+   stack has one branch for each row of the cover, at most f. Goes on from where g is. Returns 1:
+   yes, g->cover is one; 0: there is none; -1: the budget ran out. */
+static int aggi_find_cover(aggi_cover *g) {
+    size_t depth = 0, widest = 0;
+    for (;;) {
+        int possible;
+        if (g->nodes >= g->budget) return -1;
+        g->nodes++;
+        possible = aggi_reduce(g, &widest);
+        if (possible && !g->edges) return 1;
+        if (possible && aggi_degree_bound(g) && aggi_clique_bound(g)) {
+            aggi_push(g, depth++);
+            aggi_cover_row(g, widest);
+        } else if (!aggi_other_side(g, &depth)) {
+            return 0;
+        }
+    }
+}
+
+/* the graph of pairs farther than r (an entry of the matrix) */
+static void aggi_far_graph(aggi_call *c, double r) {
+    aggi_cover *g = &c->cover;
+    size_t i, j, w;
+    for (i = 0; i < g->n; i++) {
+        const double *row = c->pairs.entry + i * g->n;
+        g->full_degree[i] = 0;
+        for (w = 0; w < g->words; w++) {
+            const size_t end = aggi_width(w * 64, g->n, 64);
+            uint64_t joined = 0;
+            for (j = 0; j < end; j++) joined |= (uint64_t)(row[w * 64 + j] > r) << j;
+            g->edge[i * g->words + w] = joined;
+            g->full_degree[i] += aggi_popcount(joined);
+        }
+    }
+}
+
+/* every row open, none covered, f to cover */
+static void aggi_cover_start(aggi_cover *g) {
+    size_t i, sum = 0;
+    memset(g->open, 0xff, g->words * sizeof *g->open);
+    if (g->n % 64) g->open[g->words - 1] = ((uint64_t)1 << g->n % 64) - 1;
+    memset(g->cover, 0, g->words * sizeof *g->cover);
+    g->left = g->f;
+    for (i = 0; i < g->n; i++) {
+        g->degree[i] = g->full_degree[i];
+        sum += g->degree[i];
+    }
+    g->edges = sum / 2;
+}
+
+/* Is there a set of n-f rows that has row i and all of g->taken, rows before i that go together?
+   Returns as aggi_find_cover(); if yes, i is taken and g->outside is what that set leaves out. */
+static int aggi_take_row(aggi_cover *g, size_t i) {
+    size_t w;
+    int found = 1;
+    aggi_insert(g->taken, i);
+    aggi_cover_start(g);
+    for (w = 0; w < g->words; w++) {
+        uint64_t u = g->taken[w];
+        for (; u; u &= u - 1) { /* only the last, i itself, can fail */
+            const size_t v = w * 64 + aggi_lowest(u);
+            found = !aggi_has(g->cover, v) && aggi_cover_neighbours(g, v);
+        }
+    }
+    if (found) found = aggi_find_cover(g);
+    if (found > 0)
+        memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
+    else
+        aggi_remove(g->taken, i);
+    return found;
+}
+
+/* The lexicographically first set: row after row is taken if a set with it and all rows taken
+   before exists. The set that g->outside leaves proves it for its own rows, the others are asked
+   for. Returns 0 if the budget ran out. */
+static int aggi_first_set(aggi_cover *g) {
+    size_t i, w, count = 0;
+    memset(g->taken, 0, g->words * sizeof *g->taken);
+    for (i = 0; i < g->n && count < g->n - g->f; i++) {
+        const int found = aggi_has(g->outside, i) ? aggi_take_row(g, i) : 1;
+        if (found < 0) return 0;
+        if (!found) continue;
+        aggi_insert(g->taken, i);
+        count++;
+    }
+    for (w = 0; w < g->words; w++) g->outside[w] = ~g->taken[w];
+    return 1;
+}
+
+/* largest entry among the rows of g->chosen */
+static double aggi_diameter(const aggi_call *c, size_t count) {
+    const size_t *chosen = c->cover.chosen;
+    double most = 0;
+    size_t i, j;
+    for (i = 0; i < count; i++)
+        for (j = i + 1; j < count; j++)
+            most = aggi_max(most, c->pairs.entry[chosen[i] * c->n + chosen[j]]);
+    return most;
+}
+
+static void aggi_cover_begin(aggi_call *c) {
+    aggi_cover *g = &c->cover;
+    g->n = c->n;
+    g->f = c->f;
+    g->words = AGGI_WORDS(c->n);
+    g->nodes = 0;
+    g->budget = aggi_budget(c->desc);
+}
+
+/* Starts with the smallest ball of n-f rows as the best set. Its diameter is the first upper bound,
+   which is returned, its radius a lower one. */
+static double aggi_mda_ball(aggi_call *c, double *least) {
+    aggi_cover *g = &c->cover;
+    const size_t keep = c->n - c->f;
+    size_t i;
+    aggi_best_ball(c, keep, least);
+    memset(g->outside, 0xff, g->words * sizeof *g->outside);
+    for (i = 0; i < keep; i++) {
+        g->chosen[i] = c->item[i].index;
+        aggi_remove(g->outside, g->chosen[i]);
+    }
+    return aggi_diameter(c, keep);
+}
+
+/* g->radius = the distances in [least, most) that occur, ascending, each once; returns how many */
+static size_t aggi_mda_radii(aggi_call *c, double least, double most) {
+    aggi_item *radius = c->cover.radius;
+    size_t i, j, count = 0, once = 0;
+    for (i = 0; i < c->n; i++) {
+        for (j = i + 1; j < c->n; j++) {
+            const double r = c->pairs.entry[i * c->n + j];
+            if (!(r >= least && r < most)) continue;
+            radius[count].index = 0;
+            radius[count++].key = r;
+        }
+    }
+    aggi_sort(radius, count);
+    for (i = 0; i < count; i++)
+        if (!i || radius[i].key > radius[once - 1].key) radius[once++] = radius[i];
+    return once;
+}
+
+/* The least diameter is one of the radii, or `most` if none will do. g->outside gets its set. */
+static int aggi_mda_bisect(aggi_call *c, size_t radii, double *most) {
+    aggi_cover *g = &c->cover;
+    size_t low = 0, high = radii;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        int found;
+        aggi_far_graph(c, g->radius[middle].key);
+        aggi_cover_start(g);
+        found = aggi_find_cover(g);
+        if (found < 0) return AGG_INEXACT;
+        if (!found) {
+            low = middle + 1;
+            continue;
+        }
+        high = middle;
+        *most = g->radius[middle].key;
+        memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
+    }
+    return AGG_OK;
+}
+
+static int aggi_mda(aggi_call *c) {
+    aggi_cover *g = &c->cover;
+    const size_t keep = c->n - c->f;
+    double least, most, root;
+    size_t i, count = 0;
+    int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    aggi_cover_begin(c);
+    most = aggi_mda_ball(c, &least);
+    status = aggi_mda_bisect(c, aggi_mda_radii(c, least, most), &most);
+    aggi_far_graph(c, most);
+    if (status == AGG_OK && !aggi_first_set(g)) status = AGG_INEXACT;
+    for (i = 0; i < c->n && count < keep; i++)
+        if (!aggi_has(g->outside, i)) g->chosen[count++] = i;
+    aggi_choose(c, g->chosen, keep);
+    root = aggi_pair_root(&c->pairs, aggi_diameter(c, keep));
+    c->report.diameter = aggi_min(root * root, DBL_MAX);
+    c->report.nodes = g->nodes;
+    return status;
+}
+
+/* ---- 8 CWTM, MeaMed, CWMed, Krum, Multi-Krum ------------------------------------------------- */
+
+static int aggi_cwtm(aggi_call *c) {
+    return aggi_window(c, c->x, c->n, c->n - 2 * c->f, AGGI_MIDDLE);
+}
+
+static int aggi_meamed(aggi_call *c) {
+    return aggi_window(c, c->x, c->n, c->n - c->f, AGGI_CLOSEST);
+}
+
+static int aggi_cwmed(aggi_call *c) {
+    return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, AGGI_MIDDLE);
+}
+
+/* Sum of squared distances of row i to its nearest `neighbours` others; rows with gone[j] are left
+   out (gone == NULL: none). If the matrix is wide: the fourth root of that. */
+static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const int *gone) {
+    const double *row = c->pairs.entry + i * c->n;
+    const aggi_item *item = c->item;
+    double most, sum = 0;
+    size_t j, others = 0;
+    for (j = 0; j < c->n; j++)
+        if (j != i && !(gone && gone[j])) c->key[others++] = row[j];
+    aggi_rank(c->item, c->key, others, others);
+    if (!c->pairs.wide || !neighbours) {
+        for (j = 0; j < neighbours; j++) sum += item[j].key;
+        return sum;
+    }
+    most = item[neighbours - 1].key;
+    for (j = 0; j < neighbours && most > 0; j++)
+        sum += aggi_pair_square(&c->pairs, item[j].key, most);
+    return most * aggi_root0(aggi_root0(sum));
+}
+
+/* of so many candidates: candidates - f - 1, classic - f - 2 */
+static size_t aggi_neighbours(const aggi_call *c, size_t candidates) {
+    const size_t less = c->f + 1 + (c->desc->classic_krum ? 1 : 0);
+    return candidates > less ? candidates - less : 0;
+}
+
+/* the q rows of least score */
+static int aggi_best_scores(aggi_call *c, size_t q) {
+    const size_t neighbours = aggi_neighbours(c, c->n);
+    size_t i;
+    const int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) c->pairs.score[i] = aggi_krum_score(c, i, neighbours, NULL);
+    aggi_rank(c->item, c->pairs.score, c->n, c->n);
+    aggi_choose_ranked(c, q);
+    return AGG_OK;
+}
+
+static int aggi_krum(aggi_call *c) { return aggi_best_scores(c, 1); }
+
+static int aggi_multi_krum(aggi_call *c) {
+    return aggi_best_scores(c, aggi_or(c->desc->q, c->n - c->f));
+}
+
+/* ---- 9 GM ------------------------------------------------------------------------------------ */
+
+/* The median lies in the affine hull of the rows, so everything but the result itself can be had
+   from their squared distances: for z = sum_i w_i x_i with sum w = 1,
+       d_j^2 = ||z - x_j||^2 = sum_i w_i square_ij - 1/2 sum_ik w_i w_k square_ik.
+   The solver works on w with these, n^2 a step; then a dual bound proves in the space of the rows
+   how good the point is. The unit of distances is the radius of the smallest ball of a majority. */
+
+/* d = distances of the point w from the rows; returns their sum, the value to minimise */
+static double aggi_gm_value(const aggi_gm *g, const double *w, double *d) {
+    const size_t n = g->n;
+    double half = 0, value = 0;
+    size_t i, j;
+    for (j = 0; j < n; j++) {
+        double q = 0;
+        for (i = 0; i < n; i++) q += w[i] * g->square[j * n + i];
+        d[j] = q;
+        half += 0.5 * w[j] * q;
+    }
+    for (j = 0; j < n; j++) {
+        d[j] = aggi_root0(d[j] - half);
+        value += d[j];
+    }
+    return value;
+}
+
+/* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no
+   direction: zeros. */
+static void aggi_gm_cosines(aggi_gm *g) {
+    const size_t n = g->n;
+    const double *m = g->square, *d = g->d;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n; j++) {
+            const double v = d[i] > 0 && d[j] > 0
+                                 ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2
+                                 : 0;
+            g->cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
+        }
+    }
+}
+
+/* out = cosine a; returns a.cosine a = ||sum_j a_j u_j||^2 */
+static double aggi_gm_apply(const aggi_gm *g, const double *a, double *out) {
+    const size_t n = g->n;
+    double dot = 0;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        double sum = 0;
+        for (j = 0; j < n; j++) sum += g->cosine[i * n + j] * a[j];
+        out[i] = sum;
+        dot += a[i] * sum;
+    }
+    return dot;
+}
+
+/* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is
+   -r. That costs twice its distance in the bound; so the closest are taken, as far as gap/8 of the
+   value reaches. Returns the largest distance that is close. */
+static double aggi_gm_close(const aggi_gm *g, double value) {
+    const double *d = g->d;
+    double close = 0, spent = 0;
+    size_t i;
+    for (;;) {
+        double next = aggi_infinity(), count = 0;
+        for (i = 0; i < g->n; i++)
+            if (d[i] > close && d[i] < next) next = d[i];
+        for (i = 0; i < g->n; i++) count += d[i] > close && d[i] <= next;
+        spent += count * next;
+        if (!(spent <= g->gap / 8 * value)) return close;
+        close = next;
+    }
+}
+
+/* Is the gradient small enough? Sets step_j = 1 for the rows that are not close. */
+static int aggi_gm_solved(aggi_gm *g, double close) {
+    double at = 0, r;
+    size_t j;
+    for (j = 0; j < g->n; j++) {
+        g->step[j] = g->d[j] > close ? 1 : 0;
+        at += 1 - g->step[j];
+    }
+    r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
+    return aggi_max(0, r - at) / (double)g->n <= g->gap / 16;
+}
+
+/* H s, H = sum_j (1 - u_j u_j^T)/d_j, component i: inverse is sum_j 1/d_j, cs = cosine s */
+AGGI_INLINE double aggi_gm_hessian(const aggi_gm *g, double inverse, const double *s,
+                                   const double *cs, size_t i) {
+    return inverse * s[i] - (g->d[i] > 0 ? cs[i] / g->d[i] : 0);
+}
+
+/* Conjugate gradients on H p = r with p = sum_j p_j u_j, r = sum_j u_j. Beside each vector its
+   product with the cosines is kept. Returns the number of steps. */
+static size_t aggi_gm_conjugate(aggi_gm *g, double inverse, double *p) {
+    const size_t n = g->n;
+    double *r = g->cg, *cr = r + n, *s = r + 2 * n, *cs = r + 3 * n, rr, first;
+    size_t i, t;
+    for (i = 0; i < n; i++) {
+        p[i] = 0;
+        r[i] = s[i] = g->d[i] > 0;
+    }
+    rr = first = aggi_gm_apply(g, r, cr);
+    memcpy(cs, cr, n * sizeof *cs);
+    for (t = 0; t < 40 && rr > 1e-14 * first; t++) {
+        double shs = 0, by, next;
+        for (i = 0; i < n; i++) shs += aggi_gm_hessian(g, inverse, s, cs, i) * cs[i];
+        if (!(shs > 0)) break;
+        by = rr / shs;
+        for (i = 0; i < n; i++) {
+            p[i] += by * s[i];
+            r[i] -= by * aggi_gm_hessian(g, inverse, s, cs, i);
+        }
+        next = aggi_gm_apply(g, r, cr);
+        for (i = 0; i < n; i++) {
+            s[i] = r[i] + next / rr * s[i];
+            cs[i] = cr[i] + next / rr * cs[i];
+        }
+        rr = next;
+    }
+    return t;
+}
+
+static double aggi_gm_inverse_sum(const aggi_gm *g) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) sum += g->d[i] > 0 ? 1 / g->d[i] : 0;
+    return sum;
+}
+
+/* Newton's step p as weights: step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns
+   0 if there is no such step. */
+static int aggi_gm_newton(aggi_gm *g) {
+    const size_t steps = aggi_gm_conjugate(g, aggi_gm_inverse_sum(g), g->step);
+    size_t i;
+    for (i = 0; i < g->n; i++) g->step[i] = g->d[i] > 0 ? g->step[i] / g->d[i] : 0;
+    return steps > 0;
+}
+
+/* to = the weights of z + by p */
+static void aggi_gm_move(const aggi_gm *g, double by, double *to) {
+    const double sum = aggi_sum(g->step, g->n);
+    size_t i;
+    for (i = 0; i < g->n; i++) to[i] = g->w[i] * (1 - by * sum) + by * g->step[i];
+}
+
+/* Weiszfeld's point sum_j x_j/d_j / sum_j 1/d_j */
+static void aggi_gm_weiszfeld(const aggi_gm *g, double *w) {
+    const double sum = aggi_gm_inverse_sum(g);
+    size_t i;
+    for (i = 0; i < g->n; i++) w[i] = g->d[i] > 0 ? 1 / g->d[i] / sum : 0;
+}
+
+/* the point tried becomes the point */
+static void aggi_gm_accept(aggi_gm *g) {
+    memcpy(g->w, g->try_w, g->n * sizeof *g->w);
+    memcpy(g->d, g->try_d, g->n * sizeof *g->d);
+}
+
+/* Starts at the row of least value: if the optimum is at a row it is this one. */
+static double aggi_gm_best_row(aggi_gm *g, size_t *best) {
+    const size_t n = g->n;
+    double value = 0;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        double sum = 0;
+        for (j = 0; j < n; j++) sum += aggi_root0(g->square[i * n + j]);
+        if (i && !(sum < value)) continue;
+        value = sum;
+        *best = i;
+    }
+    for (j = 0; j < n; j++) {
+        g->w[j] = j == *best;
+        g->d[j] = aggi_root0(g->square[*best * n + j]);
+    }
+    return value;
+}
+
+/* Leaves the row of least value, if it is not the optimum, towards Weiszfeld's point of the other
+   rows; how far, the value decides, from Vardi and Zhang's step upwards. Other rows close to it
+   count as at it: their 1/distance would keep every step short. Returns 0 if it is the optimum. */
+static int aggi_gm_leave_row(aggi_gm *g, size_t best, double *value) {
+    const double close = aggi_gm_close(g, *value);
+    double here = 0, r, by;
+    size_t j, h;
+    for (j = 0; j < g->n; j++) {
+        if (g->d[j] > close) continue;
+        g->d[j] = 0;
+        here += 1;
+    }
+    aggi_gm_cosines(g);
+    if (aggi_gm_solved(g, 0)) return 0;
+    r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
+    aggi_gm_weiszfeld(g, g->step);
+    for (h = 0, by = 1 - aggi_min(1, here / r); h < 64 && by < 64; h++, by *= 2) {
+        double try_value;
+        for (j = 0; j < g->n; j++) g->try_w[j] = by * g->step[j];
+        g->try_w[best] += 1 - by;
+        try_value = aggi_gm_value(g, g->try_w, g->try_d);
+        if (h && !(try_value < *value)) continue;
+        *value = try_value;
+        aggi_gm_accept(g);
+    }
+    return 1;
+}
+
+/* One step down: Newton's, halved until it gains, or else Weiszfeld's. Returns 0 if no step gains
+   anything: the rest is rounding. */
+static int aggi_gm_descend(aggi_gm *g, double *value) {
+    double by = aggi_gm_newton(g) ? 1 : 0, try_value = *value;
+    size_t h;
+    for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
+        aggi_gm_move(g, by, g->try_w);
+        try_value = aggi_gm_value(g, g->try_w, g->try_d);
+        if (try_value < *value) break;
+    }
+    if (!(try_value < *value)) {
+        aggi_gm_weiszfeld(g, g->try_w);
+        try_value = aggi_gm_value(g, g->try_w, g->try_d);
+        if (!(try_value < *value)) return 0;
+    }
+    *value = try_value;
+    aggi_gm_accept(g);
+    return 1;
+}
+
+/* Minimises over w, on distances alone; leaves w and d. */
+static void aggi_gm_solve(aggi_gm *g) {
+    size_t best = 0, t;
+    double value = aggi_gm_best_row(g, &best);
+    if (!aggi_gm_leave_row(g, best, &value)) return;
+    for (t = 0; t < 500; t++) {
+        aggi_gm_cosines(g);
+        if (aggi_gm_solved(g, aggi_gm_close(g, value)) || !aggi_gm_descend(g, &value)) return;
+    }
+}
+
+/* (s_i (x_i - x_o)).(s_j (x_j - x_o)) lift^2; lift is 1, or for a ball among denormal doubles what
+   keeps s within range */
+static double aggi_gm_dot(const aggi_call *c, size_t i, size_t j, size_t o, double lift) {
+    const agg_real *x = c->x[i], *y = c->x[j], *z = c->x[o];
+    const double unit = c->gm.unit, si = c->gm.pull[i] / (unit * lift) / unit,
+                 sj = c->gm.pull[j] / (unit * lift) / unit;
+    double lane[8] = {0};
+    if (c->pairs.wide && lift == 1)
+        AGGI_ADD_IN_LANES(lane, 8, c->dim, k,
+                          ((double)x[k] * si - (double)z[k] * si) *
+                              ((double)y[k] * sj - (double)z[k] * sj));
+    else
+        AGGI_ADD_IN_LANES(lane, 8, c->dim, k,
+                          ((double)x[k] - (double)z[k]) * lift * si *
+                              (((double)y[k] - (double)z[k]) * lift * sj));
+    return aggi_sum8(lane);
+}
+
+/* Rows beyond AGGI_FAR radii are pulled in to that distance: their direction is all that matters,
+   and their squares would drown the others. pull_i <= 1: by how much; 0: so far that no weight is
+   small enough, left at the centre. reach_i: the distance from the centre after that. */
+static void aggi_gm_pull(const aggi_call *c, size_t center) {
+    const aggi_gm *g = &c->gm;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * g->n + i]);
+        const double away = aggi_ratio(root, g->unit);
+        g->pull[i] = away > 1e280 ? 0 : away > AGGI_FAR ? AGGI_FAR / away : 1;
+        g->reach[i] = g->pull[i] > 0 ? away * g->pull[i] : 0;
+    }
+}
+
+/* g->square = squared distances of the rows, pulled in, in units of the ball's radius */
+static void aggi_gm_squares(aggi_call *c, size_t center, double radius) {
+    aggi_gm *g = &c->gm;
+    const double lift = g->unit < 1e-150 ? aggi_pow2(600) : 1;
+    const size_t n = g->n;
+    size_t i, j;
+    aggi_gm_pull(c, center);
+    for (i = 0; i < n; i++) {
+        g->square[i * n + i] = 0;
+        for (j = i + 1; j < n; j++) {
+            double v = aggi_pair_square(&c->pairs, c->pairs.entry[i * n + j], radius);
+            if (g->pull[i] < 1 || g->pull[j] < 1)
+                v = aggi_max(0, aggi_squared(g->reach[i]) + aggi_squared(g->reach[j]) -
+                                    2 * aggi_gm_dot(c, i, j, center, lift));
+            g->square[i * n + j] = g->square[j * n + i] = v;
+        }
+    }
+}
+
+/* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound
+   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) inverse_i, inverse_i being about
+   1/distance, and r = sum u: rows close to z have inverse_i = 0 and take what they can of -r; the m
+   others have y_i = u_i - rest/m, rest being what is left of r, all shrunk by the longest of them.
+   Pass 1 makes z, the distances and r at once; with inverse from the solver that mostly is enough.
+   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
+   lengths of y. Row i has a unit of its own, scale_i, so that its squares fit a double. */
+
+/* ||(x - z) / unit||^2, unit being a power of two */
+AGGI_INLINE double aggi_gm_square_body(const agg_real *x, const double *z, size_t width,
+                                       double unit) {
+    const double scale = 1 / unit;
+    double lane[8] = {0};
+    if (unit == 1)
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] - z[k]));
+    else
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] * scale - z[k] * scale));
+    return aggi_sum8(lane);
+}
+
+/* r += u (x - z) / unit */
+AGGI_INLINE void aggi_gm_direction_body(const agg_real *AGGI_RESTRICT x,
+                                        const double *AGGI_RESTRICT z, size_t width, double unit,
+                                        double u, double *AGGI_RESTRICT r) {
+    const double scale = 1 / unit;
+    size_t k;
+    if (unit == 1)
+        for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
+    else
+        for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
+}
+
+#define AGGI_GM_KERNELS(suffix, attribute, vec)                                                    \
+    attribute static double aggi_gm_square##suffix(const agg_real *x, const double *z,             \
+                                                   size_t width, double unit) {                    \
+        return aggi_gm_square_body(x, z, width, unit);                                             \
+    }                                                                                              \
+    attribute static void aggi_gm_direction##suffix(                                               \
+        const agg_real *x, const double *z, size_t width, double unit, double u, double *r) {      \
+        aggi_gm_direction_body(x, z, width, unit, u, r);                                           \
+    }
+AGGI_TWINS(AGGI_GM_KERNELS, aggi_vec, aggi_wide)
+
+/* Coordinates [at, at + width) of z and of r; where squares is not NULL, squares[i] += those of
+   (x_i - z) / scale_i. */
+static void aggi_gm_block(const aggi_call *c, size_t at, size_t width, double *z, double *r,
+                          double *squares) {
+    const aggi_gm *g = &c->gm;
+    const aggi_blend blend = aggi_result(c);
+    const int avx2 = c->avx2;
+    size_t i;
+    (void)aggi_blend_columns(c, &blend, at, width, z);
+    memset(r, 0, width * sizeof *r);
+    for (i = 0; i < g->n; i++) {
+        const agg_real *x = c->x[i] + at;
+        const double unit = g->scale[i];
+        if (squares)
+            squares[i] += AGGI_TWIN_OF_LANES(avx2, width, aggi_gm_square)(x, z, width, unit);
+        AGGI_TWIN(avx2, aggi_gm_direction)(x, z, width, unit, g->inverse[i], r);
+    }
+}
+
+/* part: n squared distances, then ||r||^2; c->out = z */
+static void aggi_gm_pass1(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, k;
+    memset(sum, 0, (n + 1) * sizeof *sum);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        aggi_gm_block(c, at, width, z, r, sum);
+        for (k = 0; k < width; k++) {
+            c->out[at + k] = (agg_real)z[k];
+            sum[n] += r[k] * r[k];
+        }
+    }
+}
+
+/* part: ||r||^2 */
+static void aggi_gm_pass2(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, k;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        aggi_gm_block(c, at, width, z, r, NULL);
+        for (k = 0; k < width; k++) total += r[k] * r[k];
+    }
+    c->part[s] = total;
+}
+
+/* part: n times (x_i - z).r / scale_i */
+static void aggi_gm_pass3(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
+    double *dot = c->part + s * n, z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, i, k;
+    memset(dot, 0, n * sizeof *dot);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        aggi_gm_block(c, at, width, z, r, NULL);
+        for (i = 0; i < n; i++) {
+            const double scale = 1 / c->gm.scale[i];
+            for (k = 0; k < width; k++)
+                dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
+        }
+    }
+}
+
+/* the unit of row i, in that of the ball */
+static double aggi_gm_unit(const aggi_gm *g, size_t i) {
+    return aggi_min(aggi_ratio(aggi_root0(g->scale[i]), g->unit), 1e290);
+}
+
+/* inverse_i = 1/d_i in units of scale_i, 0 for rows close to z; returns the number of the others */
+static double aggi_gm_invert(aggi_gm *g, double close) {
+    double m = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        g->inverse[i] = g->d[i] > close ? aggi_gm_unit(g, i) / g->d[i] : 0;
+        m += g->inverse[i] > 0;
+    }
+    return m;
+}
+
+/* The bound when ||u_i|| <= longest and ||r|| = r. */
+static double aggi_gm_bound(const aggi_gm *g, double r, double longest) {
+    double least = 0, m = 0, rest, sum = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        m += g->inverse[i] > 0;
+        least += g->inverse[i] > 0 ? g->d[i] / longest : -g->d[i];
+        sum += g->d[i];
+    }
+    rest = aggi_max(0, r - ((double)g->n - m)) / (m * longest);
+    return (least - rest * sum) / (1 + rest);
+}
+
+/* The bound with the true lengths of y; rest = kappa r. */
+static double aggi_gm_sharp_bound(aggi_call *c, double close, double r, double m) {
+    const aggi_gm *g = &c->gm;
+    const double kappa = 1 - ((double)g->n - m) / r;
+    double least = 0, longest = 1;
+    size_t i;
+    (void)aggi_sum_slices(c, aggi_gm_pass3, c, g->n);
+    for (i = 0; i < g->n; i++) {
+        const double dot = c->part[i] * (g->inverse[i] * kappa / m); /* u_i.rest/m */
+        least += g->d[i] > close ? g->d[i] * (1 - dot) : -g->d[i];
+        if (g->d[i] > close)
+            longest = aggi_max(longest, aggi_root0(1 - 2 * dot + aggi_squared(kappa * r / m)));
+    }
+    return least / longest;
+}
+
+/* The bound with the true distances d, for a value that the quick one did not prove. */
+static double aggi_gm_slow_bound(aggi_call *c, double value) {
+    aggi_gm *g = &c->gm;
+    const double close = aggi_gm_close(g, value), m = aggi_gm_invert(g, close);
+    double r, least;
+    (void)aggi_sum_slices(c, aggi_gm_pass2, c, 1);
+    r = aggi_root0(c->part[0]);
+    least = aggi_gm_bound(g, r, 1);
+    if (value <= least * (1 + g->gap)) return least; /* as it is whenever r <= n - m */
+    return aggi_max(least, aggi_gm_sharp_bound(c, close, r, m));
+}
+
+/* Sets c->out, c->report.gap, and d = the exact distances to z, for the point c->weight. d holds
+   about what they are before. */
+static int aggi_gm_prove(aggi_call *c) {
+    aggi_gm *g = &c->gm;
+    double least, value = 0, r, longest = 0;
+    size_t i;
+    (void)aggi_gm_invert(g, aggi_gm_close(g, aggi_sum(g->d, g->n)));
+    if (aggi_sum_slices(c, aggi_gm_pass1, c, g->n + 1)) return AGGI_NOT_FINITE;
+    r = aggi_root0(c->part[g->n]);
+    for (i = 0; i < g->n; i++) {
+        const double distance = aggi_root0(c->part[i]);
+        longest = aggi_max(longest, distance * g->inverse[i]);
+        g->d[i] = distance * aggi_gm_unit(g, i);
+        value += g->d[i];
+    }
+    c->report.gap = 0;
+    if (!(value > 0)) return AGG_OK;
+    least = aggi_gm_bound(g, r, aggi_max(1, longest));
+    if (!(value <= least * (1 + g->gap))) least = aggi_gm_slow_bound(c, value);
+    c->report.gap = least > 0 ? aggi_max(0, value / least - 1) : aggi_infinity();
+    return AGG_OK;
+}
+
+/* part: the dots of all pairs (x_i - z)/scale_i, (x_j - z)/scale_j */
+static void aggi_gm_dots_run(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const aggi_blend blend = aggi_result(c);
+    const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
+    double *sum = c->part + s * pairs, z[AGGI_BLOCK];
+    size_t at, width, i, j, p;
+    memset(sum, 0, pairs * sizeof *sum);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        (void)aggi_blend_columns(c, &blend, at, width, z);
+        for (i = 0, p = 0; i < n; i++) {
+            for (j = i + 1; j < n; j++, p++) {
+                const double si = 1 / c->gm.scale[i], sj = 1 / c->gm.scale[j];
+                const agg_real *x = c->x[i] + at, *y = c->x[j] + at;
+                double lane[8] = {0};
+                AGGI_ADD_IN_LANES(lane, 8, width, k,
+                                  ((double)x[k] * si - z[k] * si) *
+                                      ((double)y[k] * sj - z[k] * sj));
+                sum[p] += aggi_sum8(lane);
+            }
+        }
+    }
+}
+
+/* The cosines from (x_i - z).(x_j - z) itself, for rows where rounding in the squared distances was
+   too coarse, as with rows almost on a line. */
+static void aggi_gm_exact_cosines(aggi_call *c) {
+    aggi_gm *g = &c->gm;
+    const size_t n = g->n;
+    const double *dot = c->part;
+    size_t i, j;
+    (void)aggi_sum_slices(c, aggi_gm_dots_run, c, n * (n - 1) / 2);
+    for (i = 0; i < n; i++) {
+        const double di = g->d[i] / aggi_ratio(aggi_root0(g->scale[i]), g->unit);
+        g->cosine[i * n + i] = g->d[i] > 0;
+        for (j = i + 1; j < n; j++, dot++) {
+            const double dj = g->d[j] / aggi_ratio(aggi_root0(g->scale[j]), g->unit);
+            const double v = di > 0 && dj > 0 ? aggi_max(-1, aggi_min(*dot / di / dj, 1)) : 0;
+            g->cosine[i * n + j] = g->cosine[j * n + i] = v;
+        }
+    }
+}
+
+/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not
+   uphill: where angles are rounding alone, it can go anywhere. g->w is the best point. */
+static int aggi_gm_polish(aggi_call *c) {
+    aggi_gm *g = &c->gm;
+    const double most = aggi_sum(g->d, g->n) * (1 + 1e-15 * (double)g->n);
+    double best = c->report.gap, by = 1;
+    size_t t;
+    int status = AGG_OK;
+    memcpy(g->w, c->weight, g->n * sizeof *g->w);
+    for (t = 0; t < 16 && status == AGG_OK && best > g->gap && by > 0.01; t++) {
+        if (by >= 1) {
+            aggi_gm_exact_cosines(c);
+            if (!aggi_gm_newton(g)) break;
+        }
+        aggi_gm_move(g, by, c->weight);
+        status = aggi_gm_prove(c);
+        if (c->report.gap < best && aggi_sum(g->d, g->n) <= most) {
+            best = c->report.gap;
+            memcpy(g->w, c->weight, g->n * sizeof *g->w);
+            by = 1;
+        } else {
+            by /= 4;
+        }
+    }
+    memcpy(c->weight, g->w, g->n * sizeof *g->w);
+    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c) : status;
+}
+
+/* The units, and the centre of the smallest ball of a majority as the point. */
+static void aggi_gm_start(aggi_call *c, size_t center, double radius) {
+    aggi_gm *g = &c->gm;
+    size_t i;
+    g->n = c->n;
+    g->gap = aggi_gap_sought(c->desc);
+    g->unit = radius > 0 ? aggi_pair_root(&c->pairs, radius) : 1;
+    for (i = 0; i < g->n; i++) {
+        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * g->n + i]);
+        g->scale[i] = c->pairs.wide ? aggi_even_power(aggi_max(root, g->unit)) : 1;
+        g->w[i] = i == center;
+        g->d[i] = aggi_min(aggi_ratio(root, g->unit), 1e290);
+        g->pull[i] = 1;
+    }
+}
+
+/* c->weight = w for the rows themselves: what a row was pulled in by goes to the centre */
+static void aggi_gm_weigh(aggi_call *c, size_t center) {
+    const aggi_gm *g = &c->gm;
+    const double total = aggi_sum(g->w, g->n);
+    size_t i;
+    for (i = 0; i < g->n; i++) c->weight[i] = g->w[i] / total * g->pull[i];
+    for (i = 0; i < g->n; i++) c->weight[center] += g->w[i] / total * (1 - g->pull[i]);
+    c->total = 1;
+}
+
+/* Distances, solve, prove. If the ball has radius 0 a majority coincides, and is the median. */
+static int aggi_gm_attempt(aggi_call *c, int exact) {
+    aggi_gm *g = &c->gm;
+    double radius;
+    size_t i, center;
+    int status = aggi_find_pairs(c, exact);
+    if (status) return status;
+    center = aggi_best_ball(c, c->n / 2 + 1, &radius);
+    aggi_gm_start(c, center, radius);
+    if (radius > 0) {
+        aggi_gm_squares(c, center, radius);
+        aggi_gm_solve(g);
+    }
+    aggi_gm_weigh(c, center);
+    status = aggi_gm_prove(c);
+    for (i = 0; i < g->n; i++) /* next to a distance of 1e280 radii all others are rounding */
+        if (!(g->pull[i] > 0)) c->report.gap = 0;
+    return status;
+}
+
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report
+   then has Weiszfeld's, which are 1/distance and name the same point. */
+static void aggi_gm_shares(aggi_call *c) {
+    const double *d = c->gm.d;
+    double nearest = aggi_infinity(), sum = 0, least = 0;
+    size_t i;
+    for (i = 0; i < c->n; i++) {
+        nearest = aggi_min(nearest, d[i]);
+        least = aggi_min(least, c->weight[i]);
+    }
+    for (i = 0; i < c->n; i++) {
+        if (least < 0) c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
+        sum += c->weight[i];
+    }
+    for (i = 0; i < c->n; i++) c->weight[i] /= sum;
+}
+
+/* What does not reach the goal is tried again with distances in double, which rows far away and few
+   coordinates need, and then polished. No more than the goal: next to giants, polishing beyond it
+   loses the other rows in rounding. */
+static int aggi_geometric_median(aggi_call *c) {
+    const double goal = aggi_gap_sought(c->desc);
+    int status = aggi_gm_attempt(c, 0);
+    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_attempt(c, 1);
+    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c);
+    if (status != AGG_OK) return status;
+    if (c->report.weight) aggi_gm_shares(c);
+    return c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
+}
+
+/* ---- 10 mean, Bulyan, CClip, CGE, MoNNA ------------------------------------------------------ */
+
+static int aggi_mean(aggi_call *c) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] = 1;
+    c->total = (double)c->n;
+    return AGG_OK;
+}
+
+/* the row of least score that is not taken yet, t of them being so */
+static size_t aggi_bulyan_pick(aggi_call *c, size_t t) {
+    const size_t neighbours = aggi_neighbours(c, c->n - t);
+    const int *taken = c->picked.taken;
+    double best = 0;
+    size_t i, pick = c->n;
+    for (i = 0; i < c->n; i++) {
+        double score;
+        if (taken[i]) continue;
+        score = aggi_krum_score(c, i, neighbours, taken);
+        if (pick < c->n && !(score < best)) continue;
+        best = score;
+        pick = i;
+    }
+    return pick;
+}
+
+static int aggi_bulyan(aggi_call *c) {
+    const size_t theta = c->n - 2 * c->f;
+    int *taken = c->picked.taken, status = aggi_find_pairs(c, 0);
+    size_t i, t;
+    if (status) return status;
+    memset(taken, 0, c->n * sizeof *taken);
+    for (t = 0; t < theta; t++) taken[aggi_bulyan_pick(c, t)] = 1;
+    for (i = 0, t = 0; i < c->n; i++)
+        if (taken[i]) c->picked.row[t++] = c->x[i];
+    status = aggi_window(c, c->picked.row, theta, theta - 2 * c->f, AGGI_CLOSEST);
+    if (status) return status;
+    for (i = c->n; c->report.weight && i-- > 0;) /* from the picked rows to all, in place */
+        c->weight[i] = taken[i] ? c->weight[--t] : 0;
+    return AGG_OK;
+}
+
+/* c->out = desc.start or the coordinate-wise median */
+static int aggi_cclip_start(aggi_call *c) {
+    const agg_real *start = c->desc->start;
+    memset(c->weight, 0, c->n * sizeof *c->weight);
+    if (!start) return aggi_cwmed(c);
+    if (!aggi_all_finite(start, c->dim)) return AGG_ERR_ARG;
+    memcpy(c->out, start, c->dim * sizeof *c->out);
+    return AGG_OK;
+}
+
+/* v += mean_i (x_i - v) min(1, tau/||x_i - v||), that is v times what the rows' shares leave, plus
+   the rows times their shares. tau is a root; < 0: it is the median of ||x_i - v||. */
+static int aggi_cclip_step(aggi_call *c, double *tau) {
+    double *kept = c->picked.share, *share = kept + 1; /* of v, of the rows */
+    aggi_blend blend;
+    size_t i;
+    int status = aggi_find_roots(c, c->x, c->n, c->out, share);
+    if (status) return status;
+    if (*tau < 0) {
+        aggi_rank(c->item, share, c->n, c->n);
+        *tau = aggi_median_root(c->item, c->n);
+    }
+    *kept = 1;
+    c->picked.row[0] = c->out;
+    for (i = 0; i < c->n; i++) {
+        share[i] = (share[i] <= *tau ? 1 : aggi_ratio(*tau, share[i])) / (double)c->n;
+        *kept -= share[i];
+        c->picked.row[i + 1] = c->x[i];
+    }
+    *kept = aggi_max(*kept, 0);
+    blend.row = c->picked.row;
+    blend.weight = c->picked.share;
+    blend.n = c->n + 1;
+    blend.total = 1;
+    status = aggi_combine(c, &blend);
+    for (i = 0; i < c->n; i++) c->weight[i] = c->weight[i] * *kept + share[i];
+    return status;
+}
+
+static int aggi_cclip(aggi_call *c) {
+    const size_t iterations = aggi_or(c->desc->iterations, 3);
+    double tau = c->desc->tau > 0 ? aggi_root0(c->desc->tau) : -1;
+    size_t t;
+    int status = aggi_cclip_start(c);
+    for (t = 0; t < iterations && status == AGG_OK; t++) status = aggi_cclip_step(c, &tau);
+    return status;
+}
+
+/* the n-f rows nearest to center (NULL: of least norm); row `first` whatever coincides with it */
+static int aggi_nearest(aggi_call *c, const agg_real *center, size_t first) {
+    const int status = aggi_find_roots(c, c->x, c->n, center, c->key);
+    if (status) return status;
+    aggi_rank(c->item, c->key, c->n, first);
+    aggi_choose_ranked(c, c->n - c->f);
+    return AGG_OK;
+}
+
+static int aggi_cge(aggi_call *c) { return aggi_nearest(c, NULL, c->n); }
+
+static int aggi_monna(aggi_call *c) { return aggi_nearest(c, c->x[c->pivot], c->pivot); }
+
+/* ---- 11 CAF, SMEA ---------------------------------------------------------------------------- */
+
+/* to = from^2; returns the trace */
+static double aggi_matrix_square(const double *from, double *to, size_t n) {
+    double trace = 0;
+    size_t i, j, k;
+    for (i = 0; i < n * n; i++) to[i] = 0;
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < n; k++) {
+            const double f = from[i * n + k];
+            for (j = 0; j < n; j++) to[i * n + j] += f * from[k * n + j];
+        }
+    }
+    for (i = 0; i < n; i++) trace += to[i * n + i];
+    return trace;
+}
+
+/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in
+   g->vector. Squares a again and again, scaled to trace 1, so that only the top eigenspace is left,
+   degenerate or not: no start vector that could be orthogonal to it. */
+static double aggi_top_eigen(aggi_spectrum *g, const double *a, size_t n) {
+    double *b = g->power, *v = g->vector, trace = 0, norm = 0, value = 0;
+    size_t i, j, top = 0, round;
+    for (i = 0; i < n; i++) {
+        trace += a[i * n + i];
+        v[i] = 0;
+    }
+    if (!(trace > 0)) return 0;
+    for (i = 0; i < n * n; i++) b[i] = a[i] / trace;
+    for (round = 0; round < 24; round++) {
+        trace = aggi_matrix_square(b, g->square, n);
+        for (i = 0; i < n * n; i++) b[i] = g->square[i] / trace;
+        if (1 - trace < 1e-14) break; /* the trace of the square is 1 when one eigenvalue is left */
+    }
+    for (i = 1; i < n; i++)
+        if (b[i * n + i] > b[top * n + top]) top = i;
+    for (i = 0; i < n; i++) norm += b[top * n + i] * b[top * n + i];
+    for (i = 0; i < n; i++) v[i] = b[top * n + i] / aggi_root0(norm);
+    for (i = 0; i < n; i++)
+        for (j = 0; j < n; j++) value += v[i] * a[i * n + j] * v[j];
+    return aggi_max(value, 0);
+}
+
+/* g->gram = (x_i - mu).(x_j - mu) for the m rows of `row`, mu being their mean with g->weight; from
+   the pairs, in units of one:  gram_ij = (q_i + q_j - square_ij - sum_k w_k q_k) / 2,
+   q_i = sum_j w_j square_ij. */
+static void aggi_centred_gram(aggi_call *c, const size_t *row, size_t m, double unit) {
+    aggi_spectrum *g = &c->spectrum;
+    const double *w = g->weight, total = aggi_sum(w, m);
+    double *q = g->mean_square, half = 0;
+    size_t i, j;
+    for (i = 0; i < m; i++) {
+        const double *pair = c->pairs.entry + row[i] * c->n;
+        q[i] = 0;
+        for (j = 0; j < m; j++)
+            if (w[j] > 0) q[i] += w[j] / total * aggi_pair_square(&c->pairs, pair[row[j]], unit);
+        half += 0.5 * w[i] / total * (w[i] > 0 ? q[i] : 0);
+    }
+    for (i = 0; i < m; i++) {
+        const double *pair = c->pairs.entry + row[i] * c->n;
+        for (j = 0; j < m; j++) {
+            const double square = aggi_pair_square(&c->pairs, pair[row[j]], unit);
+            g->gram[i * m + j] = 0.5 * (q[i] + q[j] - square) - half;
+        }
+    }
+}
+
+/* the largest entry among rows that still have weight */
+static double aggi_caf_unit(const aggi_call *c) {
+    const double *w = c->spectrum.weight;
+    double unit = 0;
+    size_t i, j;
+    for (i = 0; i < c->n; i++)
+        for (j = 0; j < i; j++)
+            if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pairs.entry[i * c->n + j]);
+    return unit;
+}
+
+/* Root of the standard deviation along the direction where it is largest; total: of the weights. */
+static double aggi_caf_spread(aggi_call *c, double total) {
+    aggi_spectrum *g = &c->spectrum;
+    const double *w = g->weight, unit = aggi_caf_unit(c);
+    const size_t n = c->n;
+    double value;
+    size_t i, j;
+    if (!(unit > 0)) return 0;
+    aggi_centred_gram(c, g->subset, n, unit);
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n; j++) {
+            const double v = aggi_root0(w[i]) * aggi_root0(w[j]) * g->gram[i * n + j] / total;
+            g->scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? v : 0;
+        }
+    }
+    value = aggi_top_eigen(g, g->scaled, n);
+    return aggi_root0(aggi_root0(value)) * aggi_pair_root(&c->pairs, unit);
+}
+
+/* Lowers weights by how far rows are off along that direction, off_i being the square: the farthest
+   row goes to 0. Returns 0 if no row is off. */
+static int aggi_caf_lower(aggi_call *c) {
+    aggi_spectrum *g = &c->spectrum;
+    double *w = g->weight, *off = g->off, most = 0;
+    const size_t n = c->n;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        off[i] = 0;
+        for (j = 0; j < n; j++)
+            if (w[j] > 0) off[i] += g->gram[i * n + j] * aggi_root0(w[j]) * g->vector[j];
+        off[i] *= off[i];
+        if (w[i] > 0) most = aggi_max(most, off[i]);
+    }
+    if (!(most > 0)) return 0;
+    for (i = 0; i < n; i++) w[i] = w[i] > 0 ? aggi_max(0, w[i] * (1 - off[i] / most)) : 0;
+    return 1;
+}
+
+static int aggi_caf(aggi_call *c) {
+    aggi_spectrum *g = &c->spectrum;
+    double best = aggi_infinity(), total = (double)c->n;
+    size_t i;
+    const int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) {
+        g->weight[i] = 1;
+        g->subset[i] = i;
+    }
+    do {
+        const double spread = aggi_caf_spread(c, total);
+        if (spread < best) {
+            best = spread;
+            memcpy(c->weight, g->weight, c->n * sizeof *c->weight);
+            c->total = total;
+        }
+        if (!(spread > 0) || !aggi_caf_lower(c)) break;
+        total = aggi_sum(g->weight, c->n);
+    } while (total > (double)(c->n - 2 * c->f));
+    return AGG_OK;
+}
+
+/* top eigenvalue of the scatter of m rows */
+static double aggi_subset_spread(aggi_call *c, const size_t *row, size_t m, double unit) {
+    aggi_spectrum *g = &c->spectrum;
+    size_t i;
+    for (i = 0; i < m; i++) g->weight[i] = 1;
+    aggi_centred_gram(c, row, m, unit);
+    return aggi_top_eigen(g, g->gram, m);
+}
+
+/* Is row i farther from one of the first `depth` of the subset than the bound allows? A scatter
+   matrix only grows with more rows, and that of two has the top eigenvalue ||a - b||^2/2. */
+static int aggi_smea_excludes(const aggi_call *c, size_t depth, size_t i, double bound,
+                              double unit) {
+    const size_t *subset = c->spectrum.subset;
+    size_t j;
+    for (j = 0; j < depth; j++) {
+        const double entry = c->pairs.entry[subset[j] * c->n + i];
+        if (aggi_pair_square(&c->pairs, entry, unit) > 2 * bound) return 1;
+    }
+    return 0;
+}
+
+/* Subsets in lexicographic order, depth first; g->best is the best so far, at first the smallest
+   ball. A subset must be better by more than rounding: ties go to the first. */
+static int aggi_smea_search(aggi_call *c, double unit) {
+    aggi_spectrum *g = &c->spectrum;
+    const size_t keep = c->n - c->f, budget = aggi_budget(c->desc);
+    double bound = aggi_subset_spread(c, g->best, keep, unit) * (1 + 1e-9), spread;
+    size_t depth = 0, next = 0;
+    for (;;) {
+        if (c->n - next < keep - depth) { /* too few rows left: back up */
+            if (!depth) return AGG_OK;
+            next = g->subset[--depth] + 1;
+            continue;
+        }
+        if (c->report.nodes == budget) return AGG_INEXACT;
+        c->report.nodes++;
+        if (aggi_smea_excludes(c, depth, next, bound, unit)) {
+            next++;
+            continue;
+        }
+        g->subset[depth++] = next++;
+        if (depth < keep) continue;
+        spread = aggi_subset_spread(c, g->subset, keep, unit);
+        if (spread < bound) {
+            bound = spread * (1 - 1e-9);
+            memcpy(g->best, g->subset, keep * sizeof *g->best);
+        }
+        next = g->subset[--depth] + 1;
+    }
+}
+
+static int aggi_smea(aggi_call *c) {
+    size_t *best = c->spectrum.best, i;
+    const size_t keep = c->n - c->f;
+    double radius;
+    int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    aggi_best_ball(c, keep, &radius);
+    for (i = 0; i < keep; i++) best[i] = c->item[i].index;
+    if (radius > 0) status = aggi_smea_search(c, radius);
+    aggi_choose(c, best, keep);
+    return status;
+}
+
+/* ---- 12 pre-aggregations --------------------------------------------------------------------- */
+
+/* Each fills the weights (all 0 at first) of a mix, which makes new rows of the rows in play. The
+   rows have been scanned, so nothing can go wrong. */
+
+static void aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
+    const size_t keep = c->n - c->f;
+    size_t i, j;
+    (void)aggi_find_pairs(c, 0);
+    for (i = 0; i < c->n; i++) {
+        aggi_by_distance(c, i);
+        for (j = 0; j < keep; j++) m->weight[i * c->n + c->item[j].index] = 1;
+        m->total[i] = (double)keep;
+    }
+}
+
+/* Fisher-Yates, then groups of neighbours */
+static void aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
+    const agg_rng rng = c->desc->rng;
+    const size_t size = aggi_bucket(c->desc), pivot = c->pivot;
+    size_t i;
+    for (i = 0; i < c->n; i++) c->item[i].index = i;
+    for (i = c->n; i-- > 1;) {
+        const size_t j = (size_t)(rng.next(rng.self) % (i + 1)), t = c->item[i].index;
+        c->item[i].index = c->item[j].index;
+        c->item[j].index = t;
+    }
+    for (i = 0; i < c->n; i++) {
+        m->weight[i / size * c->n + c->item[i].index] = 1;
+        m->total[i / size] += 1;
+        if (c->item[i].index == pivot) c->pivot = i / size;
+    }
+}
+
+/* c->key has the roots of the norms; rows longer than most^2 are shortened to that */
+static void aggi_shorten(const aggi_call *c, aggi_mix *m, double most) {
+    size_t i;
+    for (i = 0; i < c->n; i++) {
+        m->weight[i * c->n + i] = c->key[i] > most ? aggi_ratio(most, c->key[i]) : 1;
+        m->total[i] = 1;
+    }
+}
+
+static void aggi_mix_clip(aggi_call *c, aggi_mix *m) {
+    (void)aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    aggi_shorten(c, m, aggi_root0(c->desc->clip));
+}
+
+/* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
+static void aggi_mix_arc(aggi_call *c, aggi_mix *m) {
+    const double f = (double)c->f, n = (double)c->n;
+    const size_t clipped = (size_t)(2 * f * (n - f) / n);
+    (void)aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    aggi_rank(c->item, c->key, c->n, c->n);
+    aggi_shorten(c, m, c->item[c->n - clipped - 1].key);
+}
+
+typedef struct aggi_mix_job {
+    const aggi_call *c;
+    const aggi_mix *m;
+} aggi_mix_job;
+
+static void aggi_mix_run(void *arg, size_t s) {
+    const aggi_mix_job *job = (const aggi_mix_job *)arg;
+    const aggi_call *c = job->c;
+    const aggi_mix *m = job->m;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double acc[AGGI_BLOCK];
+    aggi_blend blend;
+    size_t at, j, k, width;
+    blend.row = c->x;
+    blend.n = m->n_in;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        for (j = 0; j < m->n_out; j++) {
+            agg_real *to = m->row + j * c->dim + at;
+            blend.weight = m->weight + j * m->n_in;
+            blend.total = m->total[j];
+            (void)aggi_blend_columns(c, &blend, at, width, acc);
+            for (k = 0; k < width; k++) to[k] = (agg_real)acc[k];
+        }
+    }
+}
+
+/* the rows of the mix become the rows in play */
+static void aggi_play_mix(aggi_call *c, const aggi_mix *m) {
+    aggi_mix_job job;
+    size_t i;
+    job.c = c;
+    job.m = m;
+    aggi_run(c, aggi_mix_run, &job);
+    c->n = m->n_out;
+    for (i = 0; i < c->n; i++) c->x[i] = m->row + i * c->dim;
+}
+
+/* rows made of n */
+static size_t aggi_rows_same(const agg_desc *d, size_t n) {
+    (void)d;
+    return n;
+}
+
+static size_t aggi_rows_buckets(const agg_desc *d, size_t n) {
+    return (n - 1) / aggi_bucket(d) + 1;
+}
+
+/* ---- 13 the tables --------------------------------------------------------------------------- */
+
+/* What varies by rule or pre-aggregation stands here, a row each, in the order of the enums. A new
+   rule is one row at the end of aggi_rules and one function above; agg_rule gets its name, RULES a
+   description, and tests/test_agg_table.c a row as well. The row tells the rest of the code all it
+   has to know:
+     bound     {a, b, b with desc.classic_krum}: a call takes f of n rows if n >= a f + b
+     lambda    for f within the bound; NULL: the paper's table has none
+     needs     memory it works in and options it reads
+     result    what its function leaves
+     run       returns AGG_OK, AGG_INEXACT, an error, or AGGI_NOT_FINITE */
+
+enum {
+    AGGI_PAIRS = 1,      /* memory: c->pairs */
+    AGGI_COLUMNS = 2,    /* c->columns */
+    AGGI_COVER = 4,      /* c->cover */
+    AGGI_GM = 8,         /* c->gm */
+    AGGI_SPECTRUM = 16,  /* c->spectrum */
+    AGGI_PICKED = 32,    /* c->picked */
+    AGGI_PIVOT = 64,     /* options: desc.pivot, a row that must be there */
+    AGGI_Q = 128,        /* desc.q, at most n - f */
+    AGGI_CLIP = 256,     /* desc.clip, more than 0 */
+    AGGI_RNG = 512,      /* desc.rng */
+    AGGI_BASELINE = 1024 /* survives no adversary; a call takes it nevertheless, to compare */
+};
+
+typedef enum aggi_result_kind {
+    AGGI_WEIGHTS, /* c->weight and c->total: the call makes c->out of them */
+    AGGI_WRITTEN  /* c->out, and c->weight for the report if it wants weights */
+} aggi_result_kind;
+
+typedef struct aggi_bound {
+    size_t a, b, classic_b;
+} aggi_bound;
+
+typedef struct aggi_rule {
+    agg_rule id;
+    const char *name, *cost;
+    int order_optimal;
+    aggi_bound bound;
+    double (*lambda)(double n, double f, double dim);
+    int needs;
+    aggi_result_kind result;
+    int (*run)(aggi_call *c);
+} aggi_rule;
+
+/* Coordinate-wise rules lose this factor. */
+static double aggi_lambda_by_columns(double n, double f, double dim) {
+    return aggi_min(aggi_root0(dim), 2 * aggi_root0(n - f));
+}
+
+static double aggi_lambda_mda(double n, double f, double dim) {
+    (void)dim;
+    return 2 * f / (n - f);
+}
+
+static double aggi_lambda_cwtm(double n, double f, double dim) {
+    return f / (n - f) * aggi_lambda_by_columns(n, f, dim);
+}
+
+static double aggi_lambda_meamed(double n, double f, double dim) {
+    return 2 * f / (n - f) * aggi_lambda_by_columns(n, f, dim);
+}
+
+static double aggi_lambda_cwmed(double n, double f, double dim) {
+    return n / (2 * (n - f)) * aggi_lambda_by_columns(n, f, dim);
+}
+
+static double aggi_lambda_krum(double n, double f, double dim) {
+    (void)dim;
+    return 1 + aggi_root0((n - f) / (n - 2 * f));
+}
+
+static double aggi_lambda_gm(double n, double f, double dim) {
+    (void)dim;
+    return 1 + aggi_root0((n - f) * (n - f) / (n * (n - 2 * f)));
+}
+
+static double aggi_lambda_mean(double n, double f, double dim) {
+    (void)n;
+    (void)f;
+    (void)dim;
+    return 0; /* f is 0 */
+}
+
+/* clang-format off */
+
+static const aggi_rule aggi_rules[] = {
+    /* id, name, cost, order-optimal, bound, lambda,
+       needs, result, run */
+    {AGG_MDA,        "MDA",        "n^2 d + search", 1, {2, 1, 1}, aggi_lambda_mda,
+     AGGI_PAIRS | AGGI_COVER,                  AGGI_WEIGHTS, aggi_mda},
+    {AGG_CWTM,       "CWTM",       "n d",            1, {2, 1, 1}, aggi_lambda_cwtm,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwtm},
+    {AGG_MEAMED,     "MeaMed",     "n d",            1, {2, 1, 1}, aggi_lambda_meamed,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_meamed},
+    {AGG_CWMED,      "CWMed",      "n d",            0, {2, 1, 1}, aggi_lambda_cwmed,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwmed},
+    {AGG_KRUM,       "Krum",       "n^2 d",          0, {2, 1, 3}, aggi_lambda_krum,
+     AGGI_PAIRS,                               AGGI_WEIGHTS, aggi_krum},
+    {AGG_MULTI_KRUM, "Multi-Krum", "n^2 d",          0, {2, 1, 3}, aggi_lambda_krum,
+     AGGI_PAIRS | AGGI_Q,                      AGGI_WEIGHTS, aggi_multi_krum},
+    {AGG_GM,         "GM",         "n^2 d",          0, {2, 1, 1}, aggi_lambda_gm,
+     AGGI_PAIRS | AGGI_GM,                     AGGI_WRITTEN, aggi_geometric_median},
+    {AGG_MEAN,       "mean",       "n d",            0, {2, 1, 1}, aggi_lambda_mean,
+     AGGI_BASELINE,                            AGGI_WEIGHTS, aggi_mean},
+    {AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0, {4, 3, 3}, NULL,
+     AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED,  AGGI_WRITTEN, aggi_bulyan},
+    {AGG_CCLIP,      "CClip",      "n d",            0, {2, 1, 1}, NULL,
+     AGGI_COLUMNS | AGGI_PICKED,               AGGI_WRITTEN, aggi_cclip},
+    {AGG_CGE,        "CGE",        "n d",            0, {2, 1, 1}, NULL,
+     0,                                        AGGI_WEIGHTS, aggi_cge},
+    {AGG_MONNA,      "MoNNA",      "n d",            0, {2, 1, 1}, NULL,
+     AGGI_PIVOT,                               AGGI_WEIGHTS, aggi_monna},
+    {AGG_CAF,        "CAF",        "n^2 d + f n^3",  0, {2, 1, 1}, NULL,
+     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf},
+    {AGG_SMEA,       "SMEA",       "n^2 d + search", 0, {2, 1, 1}, NULL,
+     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea},
+};
+
+typedef struct aggi_pre {
+    agg_pre id;
+    const char *name;
+    int needs;
+    size_t (*rows)(const agg_desc *d, size_t n); /* made of n */
+    void (*fill)(aggi_call *c, aggi_mix *m);     /* NULL: nothing to do */
+} aggi_pre;
+
+static const aggi_pre aggi_pres[] = {
+    {AGG_PRE_NONE,      "none",      0,          aggi_rows_same,    NULL},
+    {AGG_PRE_NNM,       "NNM",       AGGI_PAIRS, aggi_rows_same,    aggi_mix_nnm},
+    {AGG_PRE_BUCKETING, "bucketing", AGGI_RNG,   aggi_rows_buckets, aggi_mix_bucketing},
+    {AGG_PRE_CLIP,      "clipping",  AGGI_CLIP,  aggi_rows_same,    aggi_mix_clip},
+    {AGG_PRE_ARC,       "ARC",       0,          aggi_rows_same,    aggi_mix_arc},
+};
+
+/* a row that was forgotten does not compile; one in the wrong place fails tests/test_agg_table.c */
+typedef char aggi_every_rule[sizeof aggi_rules / sizeof *aggi_rules == AGG_RULE_COUNT ? 1 : -1];
+typedef char aggi_every_pre[sizeof aggi_pres / sizeof *aggi_pres == AGG_PRE_COUNT ? 1 : -1];
+
+/* clang-format on */
+
+static int aggi_is_rule(agg_rule rule) { return (unsigned)rule < AGG_RULE_COUNT; }
+
+static int aggi_is_pre(agg_pre pre) { return (unsigned)pre < AGG_PRE_COUNT; }
+
+/* of a rule and its pre-aggregations */
+static int aggi_needs(const agg_desc *d) {
+    return aggi_rules[d->rule].needs | aggi_pres[d->pre[0]].needs | aggi_pres[d->pre[1]].needs;
+}
+
+static int aggi_has_pre(const agg_desc *d) { return d->pre[0] || d->pre[1]; }
+
+/* ---- 14 the call ----------------------------------------------------------------------------- */
+
+static int aggi_positive(double v) { return v > 0 && aggi_finite(v); }
+
+/* does a call take f of n? */
+static int aggi_takes(const agg_desc *d, size_t n) {
+    const aggi_bound *bound = &aggi_rules[d->rule].bound;
+    const size_t b = d->classic_krum ? bound->classic_b : bound->b;
+    return n >= b && d->f <= (n - b) / bound->a;
+}
+
+static int aggi_options_fit(const agg_desc *d) {
+    const int needs = aggi_needs(d);
+    if ((needs & AGGI_CLIP) && !aggi_positive(d->clip)) return 0;
+    if ((needs & AGGI_PIVOT) && d->pivot >= d->n) return 0;
+    return (d->tau == 0 || aggi_positive(d->tau)) && (d->gap == 0 || aggi_positive(d->gap));
+}
+
+static agg_status aggi_validate(const agg_desc *d) {
+    size_t n, i;
+    if (!d || !d->n || !d->dim) return AGG_ERR_ARG;
+    if (!aggi_is_rule(d->rule) || !aggi_is_pre(d->pre[0]) || !aggi_is_pre(d->pre[1]) ||
+        !aggi_options_fit(d))
+        return AGG_ERR_ARG;
+    if (!aggi_takes(d, d->n)) return AGG_ERR_BOUND;
+    for (i = 0, n = d->n; i < 2; i++) {
+        const aggi_pre *pre = &aggi_pres[d->pre[i]];
+        if ((pre->needs & AGGI_RNG) && !d->rng.next) return AGG_ERR_RNG;
+        n = pre->rows(d, n);
+        if (!aggi_takes(d, n)) return AGG_ERR_BOUND;
+    }
+    return (aggi_needs(d) & AGGI_Q) && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
+}
+
+/* can the sizes below be multiplied at all? */
+static int aggi_sizes_fit(const agg_desc *d) {
+    const int needs = aggi_needs(d);
+    if (d->n > (size_t)-1 / 16384) return 0;
+    if ((needs & AGGI_COLUMNS) && d->n > 0xffffffffu) return 0;
+    return !((needs & AGGI_PAIRS) || aggi_has_pre(d)) || aggi_product_fits(d->n, d->n);
+}
+
+/* the most sums that a kernel makes of a slice */
+static size_t aggi_most_sums(int needs, size_t n) {
+    const size_t pairs = n * (n - 1) / 2;
+    return (needs & AGGI_PAIRS) && pairs > n + 1 ? pairs : n + 1;
+}
+
+/* The one place that knows how much memory a desc needs. */
+static void aggi_layout(aggi_call *c, aggi_arena *a) {
+    const agg_desc *d = c->desc;
+    const int needs = aggi_needs(d);
+    const size_t n = d->n;
+    size_t i;
+    if (!aggi_sizes_fit(d)) {
+        a->bad = 1;
+        return;
+    }
+    aggi_call_layout(c, a, aggi_most_sums(needs, n));
+    if (needs & AGGI_PAIRS) aggi_pairs_layout(&c->pairs, a, n);
+    if (needs & AGGI_COLUMNS) aggi_columns_layout(&c->columns, a, n, c->slices);
+    if (needs & AGGI_COVER) aggi_cover_layout(&c->cover, a, n, d->f);
+    if (needs & AGGI_GM) aggi_gm_layout(&c->gm, a, n);
+    if (needs & AGGI_SPECTRUM) aggi_spectrum_layout(&c->spectrum, a, n);
+    if (needs & AGGI_PICKED) aggi_picked_layout(&c->picked, a, n);
+    for (i = 0; i < 2; i++)
+        if (d->pre[i]) aggi_mix_layout(&c->mix[i], a, n, d->dim);
+}
+
+/* The slices depend on n and dim alone, so that the bits of a sum do not depend on threads. */
+static size_t aggi_slices(size_t n, size_t dim) {
+    const size_t most = n > 256 ? 4 : AGGI_SLICES, want = dim / AGGI_CHUNK;
+    return want < 1 ? 1 : want > most ? most : want;
+}
+
+/* Lays a call out in scratch; NULL: only counts. Returns the bytes needed, 0 if they do not fit a
+   size_t. */
+static size_t aggi_begin(aggi_call *c, const agg_desc *d, void *scratch, size_t size) {
+    aggi_arena a = aggi_arena_make(scratch, size);
+    memset(c, 0, sizeof *c);
+    c->desc = d;
+    c->dim = d->dim;
+    c->slices = aggi_slices(d->n, d->dim);
+    c->avx2 = AGGI_HAS_AVX2;
+    aggi_layout(c, &a);
+    return aggi_arena_size(&a);
+}
+
+/* the rows that are there */
+static void aggi_collect(aggi_call *c, const agg_real *const *rows) {
+    size_t i;
+    for (i = 0; i < c->desc->n; i++) {
+        if (!rows[i]) continue;
+        c->sent.id[c->sent.n] = i;
+        c->sent.row[c->sent.n++] = rows[i];
+    }
+    c->report.dropped = c->desc->n - c->sent.n;
+}
+
+/* reads all rows and drops those with a NaN or Inf */
+static void aggi_scan(aggi_call *c) {
+    aggi_senders *sent = &c->sent;
+    size_t i, m = 0;
+    for (i = 0; i < sent->n; i++) {
+        if (!aggi_all_finite(sent->row[i], c->dim)) continue;
+        sent->id[m] = sent->id[i];
+        sent->row[m++] = sent->row[i];
+    }
+    c->report.dropped += sent->n - m;
+    sent->n = m;
+    c->scanned = 1;
+}
+
+/* the rows sent come into play */
+static void aggi_play(aggi_call *c) {
+    size_t i;
+    c->n = c->sent.n;
+    c->f = c->desc->f - c->report.dropped;
+    c->pivot = c->n;
+    for (i = 0; i < c->n; i++) {
+        c->x[i] = c->sent.row[i];
+        if (c->sent.id[i] == c->desc->pivot) c->pivot = i;
+    }
+}
+
+static void aggi_pre_aggregate(aggi_call *c, size_t which) {
+    const aggi_pre *pre = &aggi_pres[c->desc->pre[which]];
+    aggi_mix *m = &c->mix[which];
+    if (!pre->fill) return;
+    m->n_in = c->n;
+    m->n_out = pre->rows(c->desc, c->n);
+    memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
+    memset(m->total, 0, c->n * sizeof *m->total);
+    pre->fill(c, m);
+    aggi_play_mix(c, m);
+}
+
+/* pre-aggregations and rule on the rows sent; the result is in c->out */
+static int aggi_attempt(aggi_call *c) {
+    const aggi_rule *rule = &aggi_rules[c->desc->rule];
+    aggi_blend blend;
+    int status, combined;
+    if (c->report.dropped > c->desc->f) return AGG_ERR_ROWS;
+    aggi_play(c);
+    if ((rule->needs & AGGI_PIVOT) && c->pivot == c->n) return AGG_ERR_PIVOT;
+    c->total = 1;
+    c->report.nodes = 0;
+    aggi_pre_aggregate(c, 0);
+    aggi_pre_aggregate(c, 1);
+    status = rule->run(c);
+    if (status != AGG_OK && status != AGG_INEXACT) return status;
+    if (rule->result == AGGI_WRITTEN) return status;
+    blend = aggi_result(c);
+    combined = aggi_combine(c, &blend);
+    return combined ? combined : status;
+}
+
+/* A NaN or Inf convicts its sender, but to look for one first would be to read all rows once more.
+   So the first attempt trusts the rows. A NaN or Inf makes some sum not finite that a kernel forms
+   anyway; the kernel then returns AGGI_NOT_FINITE, and the attempt is thrown away: the caller's out
+   is not written yet. Only now the rows are scanned, those with a NaN or Inf are dropped, and the
+   second attempt is made without them. Its rows are finite, so a sum that is not has overflowed,
+   and kernels that see c->scanned do it again by a slower, safe route.
+   Pre-aggregations would carry a NaN from one row to others: the rows are scanned before them. */
+static int aggi_aggregate(aggi_call *c) {
+    int status;
+    if (aggi_has_pre(c->desc)) aggi_scan(c);
+    status = aggi_attempt(c);
+    if (status != AGGI_NOT_FINITE) return status;
+    AGG_ASSERT(!c->scanned);
+    aggi_scan(c);
+    return aggi_attempt(c);
+}
+
+/* back from the rows the rule saw, c->weight, through the pre-aggregations to those sent */
+static void aggi_report_weights(aggi_call *c) {
+    size_t i, j, which;
+    for (i = 0; i < c->n; i++) c->weight[i] /= c->total;
+    for (which = 2; which-- > 0;) {
+        const aggi_mix *m = &c->mix[which];
+        if (!c->desc->pre[which]) continue;
+        for (i = 0; i < m->n_in; i++) {
+            c->key[i] = 0;
+            for (j = 0; j < m->n_out; j++)
+                c->key[i] += c->weight[j] * m->weight[j * m->n_in + i] / m->total[j];
+        }
+        memcpy(c->weight, c->key, m->n_in * sizeof *c->weight);
+    }
+    memset(c->report.weight, 0, c->desc->n * sizeof *c->report.weight);
+    c->report.used = 0;
+    for (i = 0; i < c->sent.n; i++) {
+        c->report.weight[c->sent.id[i]] = c->weight[i];
+        c->report.used += c->weight[i] > 0;
+    }
+}
+
+/* the attempt succeeded, so all rows are finite, scanned or not */
+static void aggi_report_suspicion(aggi_call *c) {
+    const double infinity = aggi_infinity();
+    double usual;
+    size_t i;
+    c->scanned = 1;
+    (void)aggi_find_roots(c, c->sent.row, c->sent.n, c->out, c->key);
+    aggi_rank(c->item, c->key, c->sent.n, c->sent.n);
+    usual = aggi_median_root(c->item, c->sent.n);
+    for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = infinity;
+    for (i = 0; i < c->sent.n; i++) {
+        const double beyond = c->key[i] > 0 ? infinity : 1;
+        c->report.suspicion[c->sent.id[i]] = usual > 0 ? aggi_ratio(c->key[i], usual) : beyond;
+    }
+}
+
+AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
+    agg_desc d;
+    memset(&d, 0, sizeof d);
+    d.n = n;
+    d.dim = dim;
+    d.f = f;
+    d.rule = rule;
+    return d;
+}
+
+AGG_API size_t agg_scratch_size(const agg_desc *d) {
+    aggi_call c;
+    return aggi_validate(d) == AGG_OK ? aggi_begin(&c, d, NULL, 0) : 0;
+}
+
+AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
+                                 void *scratch, size_t scratch_size, agg_report *report) {
+    const agg_status valid = aggi_validate(d);
+    aggi_call c;
+    size_t need;
+    int status;
+    if (valid != AGG_OK) return valid;
+    if (!rows || !out || !scratch) return AGG_ERR_ARG;
+    need = aggi_begin(&c, d, NULL, 0);
+    if (!need) return AGG_ERR_SIZE;
+    if (scratch_size < need) return AGG_ERR_SCRATCH;
+    (void)aggi_begin(&c, d, scratch, scratch_size);
+    if (report) {
+        c.report.weight = report->weight;
+        c.report.suspicion = report->suspicion;
+    }
+    aggi_collect(&c, rows);
+    status = aggi_aggregate(&c);
+    if (status > AGG_INEXACT) {
+        if (report) report->dropped = c.report.dropped;
+        return (agg_status)status;
+    }
+    memcpy(out, c.out, d->dim * sizeof *out);
+    if (c.report.weight) aggi_report_weights(&c);
+    if (c.report.suspicion) aggi_report_suspicion(&c);
+    if (report) *report = c.report;
+    return (agg_status)status;
+}
+
+/* ---- 15 what a host can ask ------------------------------------------------------------------ */
+
+AGG_API const char *agg_status_text(agg_status s) {
+#define AGG_X(id, text) text,
+    static const char *const texts[] = {AGG_STATUS_LIST(AGG_X)};
+#undef AGG_X
+    return (unsigned)s < AGG_STATUS_COUNT ? texts[s] : "unknown status";
+}
+
+AGG_API const char *agg_rule_name(agg_rule rule) {
+    return aggi_is_rule(rule) ? aggi_rules[rule].name : "unknown rule";
+}
+
+AGG_API const char *agg_rule_cost(agg_rule rule) {
+    return aggi_is_rule(rule) ? aggi_rules[rule].cost : "unknown rule";
+}
+
+AGG_API const char *agg_pre_name(agg_pre pre) {
+    return aggi_is_pre(pre) ? aggi_pres[pre].name : "unknown pre-aggregation";
+}
+
+AGG_API int agg_rule_is_order_optimal(agg_rule rule) {
+    return aggi_is_rule(rule) && aggi_rules[rule].order_optimal;
+}
+
+AGG_API size_t agg_max_f(agg_rule rule, size_t n) {
+    const aggi_bound *bound;
+    if (!aggi_is_rule(rule) || (aggi_rules[rule].needs & AGGI_BASELINE)) return 0;
+    bound = &aggi_rules[rule].bound;
+    return n < bound->b ? 0 : (n - bound->b) / bound->a;
+}
+
+AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
+    if (!aggi_is_rule(rule) || !aggi_rules[rule].lambda) return -1;
+    if (!n || f > agg_max_f(rule, n)) return aggi_infinity();
+    return aggi_rules[rule].lambda((double)n, (double)f, (double)dim);
+}
+
+AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim) {
+    const double lambda = agg_lambda(rule, n, f, dim);
+    if (lambda < 0) return -1;
+    if (!(eps > 0) || !aggi_finite(lambda)) return aggi_infinity();
+    return aggi_max(0, -aggi_log(eps)) / (eps * eps) *
+           (1 / (double)n + lambda * lambda * aggi_log((double)n));
+}
+
+/* Rows as agg_resilience() has them, and the set G of those in question. */
+typedef struct aggi_honest_set {
+    const agg_real *const *row;
+    size_t n, dim;
+    uint64_t set; /* bit i: row i is in G */
+} aggi_honest_set;
+
+/* an even power of two about the largest number of G and out */
+static double aggi_set_unit(const aggi_honest_set *g, const agg_real *out) {
+    double big = 0;
+    size_t i, k;
+    for (k = 0; k < g->dim; k++) {
+        big = aggi_max(big, aggi_abs((double)out[k]));
+        for (i = 0; i < g->n; i++)
+            if (g->set >> i & 1) big = aggi_max(big, aggi_abs((double)g->row[i][k]));
+    }
+    return big > 0 ? aggi_even_power(aggi_root0(big)) : 1;
+}
+
+/* sqrt(||out - mean_G||) */
+static double aggi_set_error(const aggi_honest_set *g, const agg_real *out) {
+    const double unit = aggi_set_unit(g, out), count = (double)aggi_popcount(g->set);
+    const agg_real *first = g->row[aggi_lowest(g->set)];
+    double sum = 0;
+    size_t i, k;
+    for (k = 0; k < g->dim; k++) {
+        const double base = (double)first[k] / unit;
+        double off = (double)out[k] / unit - base;
+        for (i = 0; i < g->n; i++)
+            if (g->set >> i & 1) off -= ((double)g->row[i][k] / unit - base) / count;
+        sum += off * off;
+    }
+    return aggi_root0(aggi_root0(sum)) * aggi_root0(unit);
+}
+
+/* root of the largest distance within G */
+static double aggi_set_diameter(const aggi_honest_set *g) {
+    double most = 0;
+    size_t i, j;
+    for (i = 0; i < g->n; i++)
+        for (j = 0; j < i; j++)
+            if (g->set >> i & g->set >> j & 1)
+                most = aggi_max(most, aggi_root(g->row[i], g->row[j], g->dim));
+    return most;
+}
+
+/* Gosper: the next larger number with as many ones */
+static uint64_t aggi_next_set(uint64_t set) {
+    const uint64_t low = set & (~set + 1), up = set + low;
+    return ((up ^ set) >> 2) / low | up;
+}
+
+AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
+                                  const agg_real *out, double *ratio, uint64_t *worst) {
+    aggi_honest_set g;
+    double most = -1;
+    size_t i;
+    if (!rows || !out || !ratio || !n || !dim || n > 63) return AGG_ERR_ARG;
+    if (f > (n - 1) / 2) return AGG_ERR_BOUND;
+    for (i = 0; i < n; i++)
+        if (!rows[i] || !aggi_all_finite(rows[i], dim)) return AGG_ERR_ROWS;
+    if (!aggi_all_finite(out, dim)) return AGG_ERR_ARG;
+    g.row = rows;
+    g.n = n;
+    g.dim = dim;
+    for (g.set = ((uint64_t)1 << (n - f)) - 1; g.set >> n == 0; g.set = aggi_next_set(g.set)) {
+        const double error = aggi_set_error(&g, out), diameter = aggi_set_diameter(&g);
+        const double apart = diameter > 0 ? aggi_ratio(error, diameter) : aggi_infinity();
+        const double here = error > 0 ? apart : 0;
+        if (!(here > most)) continue;
+        most = here;
+        if (worst) *worst = g.set;
+    }
+    *ratio = most;
+    return AGG_OK;
+}
+
+/* ---- 16 attacks ------------------------------------------------------------------------------ */
+
+/* What the adversary knows while it makes number k of its row. */
+typedef struct aggi_adversary {
+    const agg_attack_desc *desc;
+    const agg_real *const *honest;
+    const agg_real *own;
+    size_t honest_n, dim;
+    double s;                     /* strength */
+    double mine, mean, deviation; /* of number k: own, honest mean and standard deviation */
+    double range;                 /* max own - min own */
+} aggi_adversary;
 
 /* Acklam's rational approximation, 1e-9: enough for attacks */
 static double aggi_normal_quantile(double p) {
@@ -688,2593 +3884,99 @@ static double aggi_normal_quantile(double p) {
 }
 
 /* (0,1), never an end */
-static double aggi_uniform(agg_rng rng) { return (aggi_draw53(&rng) + 0.5) * AGGI_ULP53; }
+static double aggi_uniform(const agg_rng *rng) { return (aggi_draw53(rng) + 0.5) * AGGI_ULP53; }
 
-typedef struct aggi_item {
-    double key;
-    size_t index;
-} aggi_item;
-
-/* stable merge sort: ties stay in index order */
-static void aggi_sort(aggi_item *v, aggi_item *tmp, size_t n) {
-    size_t width, at, i, j, k;
-    for (width = 1; width < n; width *= 2) {
-        for (at = 0; at + width < n; at += 2 * width) {
-            const size_t mid = at + width, end = n - at < 2 * width ? n : at + 2 * width;
-            if (v[mid - 1].key <= v[mid].key) continue;
-            memcpy(tmp, v + at, width * sizeof *v);
-            for (i = 0, j = mid, k = at; i < width; k++)
-                v[k] = j < end && v[j].key < tmp[i].key ? v[j++] : tmp[i++];
-        }
-    }
+static double aggi_sign_flip(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return -a->s * a->mine;
 }
 
-/* root of the median length; keys are roots */
-static double aggi_median_root(const aggi_item *sorted, size_t n) {
-    const double a = sorted[(n - 1) / 2].key, b = sorted[n / 2].key;
-    return a < b ? b * aggi_root0(0.5 + 0.5 * (a / b) * (a / b)) : b;
+static double aggi_noise(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return a->mine + a->s * a->range * (2 * aggi_uniform(&a->desc->rng) - 1);
 }
 
-AGGI_INLINE size_t aggi_popcount(uint64_t u) {
-    u -= u >> 1 & 0x5555555555555555u;
-    u = (u & 0x3333333333333333u) + (u >> 2 & 0x3333333333333333u);
-    return (size_t)(((u + (u >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
-}
-#if defined(__GNUC__) && !defined(__TINYC__)
-/* index of the lowest one; u != 0 */
-AGGI_INLINE size_t aggi_lowest(uint64_t u) { return (size_t)__builtin_ctzll(u); }
-#else
-AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1)) - 1); }
-#endif
-
-/* ---- 3 scratch and context ------------------------------------------------------------------- */
-
-/* A pre-aggregation: new row j = sum_i weight[j*n_in + i] row_i / total[j]. */
-typedef struct aggi_mix {
-    size_t n_in, n_out;
-    double *weight, *total;
-    agg_real *rows;
-} aggi_mix;
-
-typedef struct aggi_compare {
-    uint32_t low, high, need;
-} aggi_compare; /* need: 1 the smaller, 2 the larger, 3 both */
-
-/* n t (t+1)/4 with t = ceil(log2 n) */
-static size_t aggi_network_bound(size_t n) {
-    size_t t = 0;
-    while ((size_t)1 << t < n) t++;
-    return n * t * (t + 1) / 4 + 1;
+static double aggi_gaussian(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return a->mine + a->s * aggi_normal_quantile(aggi_uniform(&a->desc->rng));
 }
 
-/* Batcher's merge exchange; returns the number of comparisons */
-static size_t aggi_network(size_t n, aggi_compare *list) {
-    size_t top = 1, p, q, r, d, i, count = 0;
-    while (top < n) top *= 2;
-    for (p = top / 2; p > 0; p /= 2) {
-        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
-            for (i = 0; i + d < n; i++) {
-                if ((i & p) != r) continue;
-                list[count].low = (uint32_t)i;
-                list[count].need = 3;
-                list[count++].high = (uint32_t)(i + d);
-            }
-            if (q == p) break;
-        }
-    }
-    return count;
-}
-
-typedef struct aggi_ctx {
-    const agg_desc *desc;
-    agg_report report;
-    size_t n, f, dim; /* rows in play now, adversaries still possible among them */
-    size_t slices;    /* jobs: parts of the coordinates; depends on n and dim alone */
-    int checked;      /* every row was scanned for NaN and Inf */
-    int avx2;
-    const agg_real **x;      /* n (and one spare) rows in play */
-    const agg_real **chosen; /* n + 1: rows some kernel is to work on */
-    const agg_real **sent;   /* the rows as sent, without the dropped ones */
-    size_t sent_n;
-    size_t *id; /* their index in the caller's array */
-    size_t pivot;
-    double *weight; /* result of a row-mixing rule: sum_i weight_i x_i / total */
-    double total;
-    double *length;  /* n: ROOTS of distances to a vector, see aggi_root() */
-    double *back;    /* n: weights on their way back through the pre-aggregations */
-    agg_real *stage; /* dim: the result until it is sure to be one */
-    aggi_item *item, *item_tmp;
-    double *part; /* slices x partial sums */
-    double *pair; /* n x n squared distances; roots of distances if wide */
-    int wide;
-    int exact;             /* take differences in double */
-    agg_real *cols;        /* slices x (n x AGGI_COLS): columns being sorted */
-    uint64_t *count;       /* slices x n: how often a row was inside the window */
-    aggi_item *col_item;   /* slices x 2n: a column sorted with its rows */
-    aggi_compare *network; /* comparisons that sort a column */
-    size_t comparisons;
-    uint32_t *read;               /* n */
-    int *slice_bad;               /* slices: a number was not finite */
-    aggi_mix mix[2], mix_room[2]; /* those applied, in order; memory for either pre-aggregation */
-    size_t mixes;
-    uint64_t *graph, *stack, *bits; /* MDA */
-    size_t *degree, *full_degree;
-    double *mat, *mat2, *mat3, *mat4, *vec; /* GM, CAF, SMEA */
-    size_t *pick;                           /* Bulyan, SMEA */
-    /* arguments of the kernel that runs now */
-    const agg_real *const *k_rows;
-    const agg_real *k_center;
-    const double *k_weight;
-    agg_real *k_out;
-    size_t k_n, k_keep;
-    int k_near;
-    double k_total;
-} aggi_ctx;
-
-#define AGGI_SUSPECT                                                                               \
-    (-1) /* what a rule returns when it met a number that is not finite and nobody looked yet */
-#define AGGI_WORDS(n) (((n) + 63) / 64)
-
-static size_t aggi_or(size_t value, size_t fallback) { return value ? value : fallback; }
-
-static int aggi_uses_pre(const agg_desc *d, agg_pre p) { return d->pre[0] == p || d->pre[1] == p; }
-
-static size_t aggi_bucket(const agg_desc *d) { return aggi_or(d->bucket, 2); }
-
-/* a node of MDA's search costs up to n ceil(n/64) word operations */
-static size_t aggi_budget(const agg_desc *d) {
-    const size_t node = d->n * ((d->n - 1) / 64 + 1), nodes = ((size_t)1 << 26) / node;
-    return d->budget ? d->budget : nodes < 1000 ? 1000 : nodes > 100000 ? 100000 : nodes;
-}
-
-static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->gap : 1 : 1e-6; }
-
-/* less is lost in rounding */
-static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); }
-
-static int aggi_sorts_columns(const agg_desc *d) {
-    return d->rule == AGG_CWTM || d->rule == AGG_CWMED || d->rule == AGG_MEAMED ||
-           d->rule == AGG_BULYAN || d->rule == AGG_CCLIP;
-}
-
-static int aggi_needs_pairs(const agg_desc *d) {
-    return d->rule == AGG_MDA || d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM ||
-           d->rule == AGG_GM || d->rule == AGG_BULYAN || d->rule == AGG_CAF ||
-           d->rule == AGG_SMEA || aggi_uses_pre(d, AGG_PRE_NNM);
-}
-
-static size_t aggi_slices(size_t n, size_t dim) {
-    const size_t most = n > 256 ? 4 : 16, want = dim / AGGI_CHUNK;
-    return want < 1 ? 1 : want > most ? most : want;
-}
-
-/* the one place that knows how much memory a desc needs */
-static void aggi_layout(aggi_ctx *c, aggi_arena *a) {
-    const agg_desc *d = c->desc;
-    const size_t n = d->n, dim = d->dim, w = AGGI_WORDS(n), s = c->slices;
-    const int pair_rule = aggi_needs_pairs(d), square = pair_rule || d->pre[0] || d->pre[1];
-    const size_t pairs = square && n <= (size_t)-1 / 64 / n ? n * (n - 1) / 2 : 0;
-    const size_t items = d->rule == AGG_MDA && pairs > n ? pairs : n;
-    const size_t part = pair_rule && pairs > 2 * n ? pairs : 2 * n + 2;
-    size_t i;
-    if (n > (size_t)-1 / 16384 || (aggi_sorts_columns(d) && n > 0xffffffffu) ||
-        (square && n > (size_t)-1 / 64 / n)) {
-        a->bad = 1;
-        return;
-    }
-    c->x = (const agg_real **)aggi_take(a, n + 1, sizeof *c->x);
-    c->sent = (const agg_real **)aggi_take(a, n, sizeof *c->sent);
-    c->id = (size_t *)aggi_take(a, n, sizeof *c->id);
-    c->weight = (double *)aggi_take(a, n + 1, sizeof *c->weight);
-    c->length = (double *)aggi_take(a, n, sizeof *c->length);
-    c->chosen = (const agg_real **)aggi_take(a, n + 1, sizeof *c->chosen);
-    c->back = (double *)aggi_take(a, n + 1, sizeof *c->back);
-    c->stage = (agg_real *)aggi_take(a, dim, sizeof *c->stage);
-    c->item = (aggi_item *)aggi_take(a, items, sizeof *c->item);
-    c->item_tmp = (aggi_item *)aggi_take(a, items, sizeof *c->item_tmp);
-    c->part = (double *)aggi_take(a, s * part, sizeof *c->part);
-    c->slice_bad = (int *)aggi_take(a, s, sizeof *c->slice_bad);
-    if (pair_rule) c->pair = (double *)aggi_take(a, n * n, sizeof *c->pair);
-    if (aggi_sorts_columns(d)) {
-        c->cols = (agg_real *)aggi_take(a, s * n, AGGI_COLS * sizeof *c->cols);
-        c->count = (uint64_t *)aggi_take(a, s * n, sizeof *c->count);
-        c->col_item = (aggi_item *)aggi_take(a, s * n, 2 * sizeof *c->col_item);
-        c->pick = (size_t *)aggi_take(a, n, sizeof *c->pick);
-        c->read = (uint32_t *)aggi_take(a, n, sizeof *c->read);
-        c->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *c->network);
-    }
-    for (i = 0; i < 2; i++) {
-        if (d->pre[i] == AGG_PRE_NONE) continue;
-        c->mix_room[i].rows =
-            (agg_real *)aggi_take(a, n, dim > (size_t)-1 / 8 ? (size_t)-1 : dim * sizeof(agg_real));
-        c->mix_room[i].weight = (double *)aggi_take(a, n * n, sizeof(double));
-        c->mix_room[i].total = (double *)aggi_take(a, n, sizeof(double));
-    }
-    if (d->rule == AGG_MDA) {
-        c->graph = (uint64_t *)aggi_take(a, n * w, sizeof *c->graph);
-        c->stack = (uint64_t *)aggi_take(a, d->f + 2, (2 * w + 1) * sizeof *c->stack);
-        c->bits = (uint64_t *)aggi_take(a, 6 * w, sizeof *c->bits);
-        c->degree = (size_t *)aggi_take(a, 2 * n + 1, sizeof *c->degree);
-        c->full_degree = (size_t *)aggi_take(a, n, sizeof *c->full_degree);
-    }
-    if (d->rule == AGG_GM || d->rule == AGG_CAF || d->rule == AGG_SMEA) {
-        c->mat = (double *)aggi_take(a, n * n, sizeof *c->mat);
-        c->mat2 = (double *)aggi_take(a, n * n, sizeof *c->mat2);
-        c->vec = (double *)aggi_take(a, n, 10 * sizeof *c->vec);
-    }
-    if (d->rule == AGG_CAF || d->rule == AGG_SMEA) {
-        c->mat3 = (double *)aggi_take(a, n * n, sizeof *c->mat3);
-        c->mat4 = (double *)aggi_take(a, n * n, sizeof *c->mat4);
-        c->pick = (size_t *)aggi_take(a, n, 2 * sizeof *c->pick);
-    }
-}
-
-/* job(c, s) for every slice of the coordinates */
-static void aggi_run(aggi_ctx *c, agg_job *job) {
-    size_t s;
-    for (s = 0; s < c->slices; s++) c->slice_bad[s] = 0;
-    if (c->desc->jobs.run && c->slices > 1)
-        c->desc->jobs.run(c->desc->jobs.self, c->slices, job, c);
-    else
-        for (s = 0; s < c->slices; s++) job(c, s);
-}
-
-static int aggi_any_bad(const aggi_ctx *c) {
-    size_t s;
-    for (s = 0; s < c->slices; s++)
-        if (c->slice_bad[s]) return 1;
+static double aggi_zero(const aggi_adversary *a, size_t k) {
+    (void)a;
+    (void)k;
     return 0;
 }
 
-/* whole chunks, the last slice takes the rest */
-static size_t aggi_slice_begin(const aggi_ctx *c, size_t s) {
-    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices,
-                 extra = chunks % c->slices;
-    return s == c->slices ? c->dim : (s * each + (s < extra ? s : extra)) * AGGI_CHUNK;
+static double aggi_ipm(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return -a->s * a->mean;
 }
 
-/* ---- 4 kernels over the rows ----------------------------------------------------------------- */
-
-/* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane
-   l sums the coordinates that are l modulo AGGI_LANES, AGGI_BLOCK of them in agg_real, then on in
-   double; at the end the lanes are added in a fixed tree. The width of vec changes the speed, not
-   the bits. */
-static double aggi_add_lanes(const double *lane) {
-    double sum[AGGI_LANES];
-    size_t l, w;
-    for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
-    for (w = AGGI_LANES / 2; w; w /= 2)
-        for (l = 0; l < w; l++) sum[l] += sum[l + w];
-    return sum[0];
+static double aggi_alie(const aggi_adversary *a, size_t k) {
+    (void)k;
+    return a->mean - a->s * a->deviation;
 }
 
-/* clang-format off */
-
-#define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                                              \
-    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at, size_t blocks,            \
-                               double *AGGI_RESTRICT sum) {                                                             \
-        real   lane[8 * AGGI_LANES];                                                                                    \
-        size_t first, k, p;                                                                                             \
-        for (; blocks--; at += AGGI_BLOCK) {                                                                            \
-            for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(real)) {                                  \
-                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w, t;         \
-                for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {                                    \
-                    load(u, a[0] + k); load(v, a[1] + k);                                                               \
-                    load(w, b[0] + k); t = u - w; s0 += t * t; t = v - w; s4 += t * t;                                  \
-                    load(w, b[1] + k); t = u - w; s1 += t * t; t = v - w; s5 += t * t;                                  \
-                    load(w, b[2] + k); t = u - w; s2 += t * t; t = v - w; s6 += t * t;                                  \
-                    load(w, b[3] + k); t = u - w; s3 += t * t; t = v - w; s7 += t * t;                                  \
-                }                                                                                                       \
-                memcpy(lane + first, &s0, sizeof u);                                                                    \
-                memcpy(lane + first + 1 * AGGI_LANES, &s1, sizeof u);                                                   \
-                memcpy(lane + first + 2 * AGGI_LANES, &s2, sizeof u);                                                   \
-                memcpy(lane + first + 3 * AGGI_LANES, &s3, sizeof u);                                                   \
-                memcpy(lane + first + 4 * AGGI_LANES, &s4, sizeof u);                                                   \
-                memcpy(lane + first + 5 * AGGI_LANES, &s5, sizeof u);                                                   \
-                memcpy(lane + first + 6 * AGGI_LANES, &s6, sizeof u);                                                   \
-                memcpy(lane + first + 7 * AGGI_LANES, &s7, sizeof u);                                                   \
-            }                                                                                                           \
-            for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                                             \
-        }                                                                                                               \
-    }
-/* clang-format on */
-AGGI_TILE_KERNEL(aggi_tile_base, , agg_real, aggi_vec, AGGI_LOAD)
-#ifdef AGGI_AVX2
-AGGI_TILE_KERNEL(aggi_tile_avx2, AGGI_AVX2, agg_real, aggi_wide, AGGI_LOAD)
-#endif
-/* The same with differences and squares in double, for GM, whose angles between far rows need more
-   than float distances. */
-#ifdef AGG_DOUBLE
-#define aggi_exact_base aggi_tile_base
-#define aggi_exact_avx2 aggi_tile_avx2
-#elif defined(AGGI_CONVERT)
-#define AGGI_LOAD4(v, from)                                                                        \
-    do {                                                                                           \
-        aggi_four t4;                                                                              \
-        memcpy(&t4, from, sizeof t4);                                                              \
-        v = AGGI_CONVERT(t4, aggi_wide_four);                                                      \
-    } while (0)
-typedef float aggi_four AGGI_VECTOR(16);
-typedef double aggi_wide_four AGGI_VECTOR(32);
-#define AGGI_LOAD2(v, from)                                                                        \
-    do {                                                                                           \
-        aggi_two t2;                                                                               \
-        memcpy(&t2, from, sizeof t2);                                                              \
-        v = AGGI_CONVERT(t2, aggi_wide_two);                                                       \
-    } while (0)
-typedef float aggi_two AGGI_VECTOR(8);
-typedef double aggi_wide_two AGGI_VECTOR(16);
-#ifdef __AVX__
-AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_four, AGGI_LOAD4)
-#else
-AGGI_TILE_KERNEL(aggi_exact_base, , double, aggi_wide_two, AGGI_LOAD2)
-#endif
-#ifdef AGGI_AVX2
-AGGI_TILE_KERNEL(aggi_exact_avx2, AGGI_AVX2, double, aggi_wide_four, AGGI_LOAD4)
-#endif
-#else
-#define AGGI_LOAD1(v, from) v = (double)*(from)
-AGGI_TILE_KERNEL(aggi_exact_base, , double, double, AGGI_LOAD1)
-#endif
-static void aggi_tile(int avx2, int exact, const agg_real *const *a, const agg_real *const *b,
-                      size_t at, size_t blocks, double *sum) {
-#ifdef AGGI_AVX2
-    if (avx2) {
-        if (exact)
-            aggi_exact_avx2(a, b, at, blocks, sum);
-        else
-            aggi_tile_avx2(a, b, at, blocks, sum);
-        return;
-    }
-#endif
-    (void)avx2;
-    if (exact)
-        aggi_exact_base(a, b, at, blocks, sum);
-    else
-        aggi_tile_base(a, b, at, blocks, sum);
+static double aggi_mimic(const aggi_adversary *a, size_t k) {
+    return (double)a->honest[a->desc->target][k];
 }
 
-/* i < j: place in the packed upper triangle */
-static size_t aggi_pair_index(size_t i, size_t j, size_t n) {
-    return i * (2 * n - i - 1) / 2 + (j - i - 1);
+static double aggi_inf(const aggi_adversary *a, size_t k) {
+    (void)a;
+    return k % 2 ? -aggi_infinity() : aggi_infinity();
 }
 
-/* The coordinates of a chunk beyond its last whole block, added to the lanes of one tile. */
-static void aggi_tile_rest(const agg_real *const *a, const agg_real *const *b, size_t at,
-                           size_t width, double *sum) {
-    size_t p, k, l;
-    for (p = 0; p < 8; p++) {
-        const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
-        double *lane = sum + p * AGGI_LANES;
-        for (k = 0; k + AGGI_LANES <= width; k += AGGI_LANES)
-            for (l = 0; l < AGGI_LANES; l++) {
-                const double t = (double)x[k + l] - (double)y[k + l];
-                lane[l] += t * t;
-            }
-        for (l = 0; k + l < width; l++) {
-            const double t = (double)x[k + l] - (double)y[k + l];
-            lane[l] += t * t;
-        }
-    }
+static double aggi_nan(const aggi_adversary *a, size_t k) {
+    (void)a;
+    (void)k;
+    return aggi_from_bits(AGGI_NAN);
 }
 
-/* part += this chunk, all pairs */
-static void aggi_pairs_chunk(const aggi_ctx *c, size_t at, size_t width, double *part) {
-    const size_t n = c->n, blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
-    size_t i, j, p;
-    for (i = 0; i < n; i += 2) {
-        const agg_real *a[2], *b[4];
-        a[0] = c->x[i];
-        a[1] = c->x[i + 1 < n ? i + 1 : i];
-        for (j = i + 1; j < n; j += 4) {
-            double sum[8 * AGGI_LANES] = {0};
-            for (p = 0; p < 4; p++) b[p] = c->x[j + p < n ? j + p : n - 1];
-            aggi_tile(c->avx2, c->exact, a, b, at, blocks, sum);
-            if (rest) aggi_tile_rest(a, b, at + blocks * AGGI_BLOCK, rest, sum);
-            for (p = 0; p < 4 && j + p < n; p++) {
-                part[aggi_pair_index(i, j + p, n)] += aggi_add_lanes(sum + p * AGGI_LANES);
-                if (j + p > i + 1)
-                    part[aggi_pair_index(i + 1, j + p, n)] +=
-                        aggi_add_lanes(sum + (4 + p) * AGGI_LANES);
-            }
-        }
-    }
-}
+/* What an attack looks at. */
+enum {
+    AGGI_OWN = 1,      /* own, and if there is none the honest mean */
+    AGGI_RANGE = 2,    /* the range of own */
+    AGGI_HONEST = 4,   /* mean and deviation of the honest rows */
+    AGGI_TARGET = 8,   /* honest row desc.target */
+    AGGI_RANDOM = 16,  /* desc.rng */
+    AGGI_MAJORITY = 32 /* desc.n and desc.f, unless a strength is given */
+};
 
-static void aggi_pairs_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t pairs = c->n * (c->n - 1) / 2, end = aggi_slice_begin(c, s + 1);
-    double *part = c->part + s * pairs;
-    size_t at, p;
-    for (p = 0; p < pairs; p++) part[p] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += AGGI_CHUNK)
-        aggi_pairs_chunk(c, at, end - at < AGGI_CHUNK ? end - at : AGGI_CHUNK, part);
-}
-
-AGGI_INLINE double aggi_sum8(const double *lane) {
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
-/* Lengths are compared as roots: sqrt(||a - b||) is finite and not 0 for any two different rows,
-   from the smallest denormal to the largest double, where ||a - b|| may overflow and its square may
-   do either. aggi_ratio() goes back. */
-static double aggi_ratio(double root_a, double root_b) {
-    return root_a / root_b * (root_a / root_b);
-}
-
-/* an even power of two near root^2, within 2^+-1000; root > 0 */
-static double aggi_near_power(double root) {
-    const int e = 2 * aggi_exponent(root);
-    return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
-}
-
-/* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow,
-   safe route. */
-static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
-    double big = 0, unit, sum[8] = {0};
-    size_t k;
-    for (k = 0; k < dim; k++) {
-        const double t = aggi_abs((double)a[k] - (b ? (double)b[k] : 0));
-        big = aggi_max(big, aggi_min(t, DBL_MAX));
-    }
-    if (!(big > 0)) return 0;
-    unit = aggi_near_power(aggi_root0(big));
-    for (k = 0; k < dim; k++) {
-        const double t = (double)a[k] / unit - (b ? (double)b[k] / unit : 0);
-        sum[k % 8] += t * t;
-    }
-    return aggi_root0(aggi_root0(aggi_sum8(sum))) * aggi_root0(unit);
-}
-
-static double aggi_pair_root(const aggi_ctx *c, double v) {
-    return c->wide ? v : aggi_root0(aggi_root0(v));
-}
-
-/* squared distance, in units of another pair's */
-static double aggi_pair_square(const aggi_ctx *c, double v, double unit) {
-    return c->wide ? aggi_ratio(v, unit) * aggi_ratio(v, unit) : v / unit;
-}
-
-/* c->pair = squared distances of all rows in play. Sums whose terms may have over- or underflowed
-   are done again safely; in double builds the squares themselves may not fit, then (wide) the
-   matrix holds roots of distances. */
-static int aggi_pairs(aggi_ctx *c) {
-    const size_t n = c->n, pairs = n * (n - 1) / 2;
-    size_t i, j, s, p;
-    aggi_run(c, aggi_pairs_job);
-    for (s = 1; s < c->slices; s++)
-        for (p = 0; p < pairs; p++) c->part[p] += c->part[s * pairs + p];
-    if (!c->checked)
-        for (p = 0; p < pairs; p++)
-            if (!aggi_finite(c->part[p])) return AGGI_SUSPECT;
-    c->wide = 0;
-    for (i = 0; i < n; i++) c->pair[i * n + i] = 0;
-    for (;;) {
-        for (i = 0, p = 0; i < n; i++) {
-            for (j = i + 1; j < n; j++, p++) {
-                double v = c->part[p];
-                if (!(v >= AGGI_TINY && v <= AGGI_HUGE)) {
-                    const double root = aggi_root(c->x[i], c->x[j], c->dim);
-                    v = c->wide > 0 ? root : root * root * (root * root);
-                    if (!c->wide && root > 0 && !(v >= 1e-290 && v <= 1e290)) c->wide = -1;
-                } else if (c->wide > 0)
-                    v = aggi_root0(aggi_root0(v));
-                c->pair[i * n + j] = c->pair[j * n + i] = v;
-            }
-        }
-        if (c->wide != -1) return AGG_OK;
-        c->wide = 1; /* found out on the way that it must be wide: once more */
-    }
-}
-
-/* c->length[i] = sqrt(||x_i - k_center||), k_center == NULL: of the norm. */
-AGGI_INLINE void aggi_square_body(int avx2, const agg_real *x, const agg_real *v, size_t width,
-                                  double *sum) {
-    double lane[8] = {0};
-    size_t k, l;
-    (void)avx2;
-    for (k = 0; v && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l] - (double)v[k + l];
-            lane[l] += t * t;
-        }
-    for (; !v && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l];
-            lane[l] += t * t;
-        }
-    for (l = 0; k + l < width; l++) {
-        const double t = (double)x[k + l] - (v ? (double)v[k + l] : 0);
-        lane[l] += t * t;
-    }
-    *sum = aggi_sum8(lane);
-}
-AGGI_CLONE(aggi_square, (int avx2, const agg_real *x, const agg_real *v, size_t width, double *sum),
-           (avx2, x, v, width, sum))
-
-static void aggi_lengths_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
-    size_t i;
-    for (i = 0; i < c->k_n; i++)
-        aggi_square(c->avx2, c->k_rows[i] + begin, c->k_center ? c->k_center + begin : NULL, width,
-                    &c->part[s * c->k_n + i]);
-}
-
-static int aggi_lengths(aggi_ctx *c, const agg_real *const *rows, size_t n,
-                        const agg_real *center) {
-    size_t i, s;
-    c->k_rows = rows;
-    c->k_n = n;
-    c->k_center = center;
-    aggi_run(c, aggi_lengths_job);
-    for (i = 0; i < n; i++) {
-        double sum = 0;
-        for (s = 0; s < c->slices; s++) sum += c->part[s * n + i];
-        if (!aggi_finite(sum) && !c->checked) return AGGI_SUSPECT;
-        c->length[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_root0(aggi_root0(sum))
-                                                     : aggi_root(rows[i], center, c->dim);
-    }
-    return AGG_OK;
-}
-
-/* k_out = sum_i k_weight[i] row_i / k_total. The weights sum to k_total, so it is written as x_0 +
-   sum_i w_i (x_i - x_0), with x_0 the row of most weight: equal rows come out exactly, and a giant
-   of hardly any weight spoils nothing. A single row may have any weight: it is scaled. k_out may be
-   the first row. */
-/* up to four at once */
-AGGI_INLINE void aggi_add_rows(const agg_real *const *x, const double *w, size_t count, size_t at,
-                               size_t width, const double *AGGI_RESTRICT base,
-                               double *AGGI_RESTRICT acc) {
-    const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[count > 1 ? 1 : 0] + at;
-    const agg_real *AGGI_RESTRICT x2 = x[count > 2 ? 2 : 0] + at,
-                                  *AGGI_RESTRICT x3 = x[count > 3 ? 3 : 0] + at;
-    size_t k;
-    if (count == 4) {
-        for (k = 0; k < width; k++)
-            acc[k] =
-                (((acc[k] + w[0] * ((double)x0[k] - base[k])) + w[1] * ((double)x1[k] - base[k])) +
-                 w[2] * ((double)x2[k] - base[k])) +
-                w[3] * ((double)x3[k] - base[k]);
-        return;
-    }
-    for (k = 0; k < width; k++) acc[k] += w[0] * ((double)x0[k] - base[k]);
-    if (count > 1)
-        for (k = 0; k < width; k++) acc[k] += w[1] * ((double)x1[k] - base[k]);
-    if (count > 2)
-        for (k = 0; k < width; k++) acc[k] += w[2] * ((double)x2[k] - base[k]);
-}
-
-AGGI_INLINE void aggi_combine_columns_body(int avx2, const agg_real *const *rows,
-                                           const double *weight, size_t n, double total, size_t at,
-                                           size_t width, double *AGGI_RESTRICT acc) {
-    const agg_real *x[4];
-    double w[4], base[AGGI_BLOCK], scale;
-    size_t i, k, heavy = 0, used = 0, count = 0;
-    (void)avx2;
-    for (i = 0; i < n; i++) {
-        used += weight[i] != 0;
-        if (weight[i] > weight[heavy]) heavy = i;
-    }
-    scale = used == 1 ? weight[heavy] / total : 1;
-    for (k = 0; k < width; k++) {
-        base[k] = (double)rows[heavy][at + k];
-        acc[k] = base[k] * scale;
-    }
-    for (i = 0; i < n; i++) {
-        if (weight[i] == 0 || i == heavy) continue;
-        x[count] = rows[i];
-        w[count++] = weight[i] / total;
-        if (count == 4) {
-            aggi_add_rows(x, w, count, at, width, base, acc);
-            count = 0;
-        }
-    }
-    if (count) aggi_add_rows(x, w, count, at, width, base, acc);
-}
-AGGI_CLONE(aggi_combine_columns,
-           (int avx2, const agg_real *const *rows, const double *weight, size_t n, double total,
-            size_t at, size_t width, double *acc),
-           (avx2, rows, weight, n, total, at, width, acc))
-
-static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v, AGGI_REAL_MAX)); }
-
-/* The same for one column of finite numbers so large (double builds) that a difference overflowed.
-   */
-static double aggi_combine_giants(const agg_real *const *rows, const double *weight, size_t n,
-                                  double total, size_t at) {
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < n; i++)
-        if (weight[i] != 0) sum += weight[i] / total * (0.125 * (double)rows[i][at]);
-    return aggi_clamp(sum * 8);
-}
-
-static void aggi_combine_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t end = aggi_slice_begin(c, s + 1);
-    double acc[AGGI_BLOCK];
-    size_t at, k, width;
-    int odd;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_combine_columns(c->avx2, c->k_rows, c->k_weight, c->k_n, c->k_total, at, width, acc);
-        for (k = 0, odd = 0; k < width; k++) odd |= !(acc[k] - acc[k] == 0);
-        for (k = 0; odd && c->checked && k < width; k++)
-            if (!aggi_finite(acc[k]))
-                acc[k] = aggi_combine_giants(c->k_rows, c->k_weight, c->k_n, c->k_total, at + k);
-        for (k = 0; k < width; k++) c->k_out[at + k] = (agg_real)acc[k];
-        if (odd && !c->checked) c->slice_bad[s] = 1;
-    }
-}
-
-static int aggi_combine(aggi_ctx *c, const agg_real *const *rows, const double *weight, size_t n,
-                        double total, agg_real *out) {
-    c->k_rows = rows;
-    c->k_weight = weight;
-    c->k_n = n;
-    c->k_total = total;
-    c->k_out = out;
-    aggi_run(c, aggi_combine_job);
-    return aggi_any_bad(c) ? AGGI_SUSPECT : AGG_OK;
-}
-
-/* Columns: AGGI_COLS coordinates of all rows, sorted by a network, so that every comparison is a
-   vector min and max over the columns. It is Batcher's merge exchange less what the wanted window
-   [from, to) does not need: results that nothing reads, and (ordered == 0) comparisons inside the
-   window that only put it in order. read: n numbers of scratch. */
-static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to,
-                         int ordered, uint32_t *read) {
-    size_t i, kept = count;
-    for (i = 0; i < n; i++)
-        read[i] = i >= from && i < to ? 1 : 0; /* 1: by the window alone, 2: by a comparison */
-    for (i = count; i-- > 0;) {
-        aggi_compare c = list[i];
-        if (!ordered && read[c.low] == 1 && read[c.high] == 1) continue;
-        c.need = (read[c.low] ? 1u : 0u) | (read[c.high] ? 2u : 0u);
-        if (!c.need) continue;
-        read[c.low] = read[c.high] = 2;
-        list[--kept] = c;
-    }
-    memmove(list, list + kept, (count - kept) * sizeof *list);
-    return count - kept;
-}
+/* A row for each attack, in the order of the enum; number makes number k of what is sent. A new one
+   is a name at the end of agg_attack_kind, a row and a function. */
+typedef struct aggi_attack {
+    agg_attack_kind id;
+    const char *name;
+    double strength; /* by default; AGGI_MAJORITY: aggi_alie_z() */
+    int reads;
+    double (*number)(const aggi_adversary *a, size_t k);
+} aggi_attack;
 
 /* clang-format off */
 
-#define AGGI_SORT_KERNEL(name, attribute, vec, vmin, vmax)                                                              \
-    attribute static void name(agg_real *cols, const aggi_compare *list, size_t count) {                                \
-        const size_t step = sizeof(vec) / sizeof(agg_real);                                                             \
-        size_t i, l;                                                                                                    \
-        for (i = 0; i < count; i++) {                                                                                   \
-            agg_real *a = cols + list[i].low * AGGI_COLS, *b = cols + list[i].high * AGGI_COLS;                         \
-            vec u, v, w;                                                                                                \
-            if (list[i].need == 3) for (l = 0; l < AGGI_COLS; l += step) {                                              \
-                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
-                w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
-                w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
-            } else if (list[i].need == 1) for (l = 0; l < AGGI_COLS; l += step) {                                       \
-                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
-                w = vmin(u, v); memcpy(a + l, &w, sizeof w);                                                            \
-            } else for (l = 0; l < AGGI_COLS; l += step) {                                                              \
-                memcpy(&u, a + l, sizeof u); memcpy(&v, b + l, sizeof v);                                               \
-                w = vmax(v, u); memcpy(b + l, &w, sizeof w);                                                            \
-            }                                                                                                           \
-        }                                                                                                               \
-    }
+static const aggi_attack aggi_attacks[] = {
+    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, AGGI_OWN,                     aggi_sign_flip},
+    {AGG_ATTACK_NOISE,     "random noise",   3.0, AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, aggi_noise},
+    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1.0, AGGI_OWN | AGGI_RANDOM,       aggi_gaussian},
+    {AGG_ATTACK_ZERO,      "zero",           1.0, 0,                            aggi_zero},
+    {AGG_ATTACK_IPM,       "inner product",  0.5, AGGI_HONEST,                  aggi_ipm},
+    {AGG_ATTACK_ALIE,      "ALIE",           0.0, AGGI_HONEST | AGGI_MAJORITY,  aggi_alie},
+    {AGG_ATTACK_MIMIC,     "mimic",          1.0, AGGI_TARGET,                  aggi_mimic},
+    {AGG_ATTACK_INF,       "Inf",            1.0, 0,                            aggi_inf},
+    {AGG_ATTACK_NAN,       "NaN",            1.0, 0,                            aggi_nan},
+};
+typedef char
+    aggi_every_attack[sizeof aggi_attacks / sizeof *aggi_attacks == AGG_ATTACK_COUNT ? 1 : -1];
+
 /* clang-format on */
-#define AGGI_LESS(u, v) ((u) < (v) ? (u) : (v))
-#define AGGI_MORE(u, v) ((u) > (v) ? (u) : (v))
-#if defined(AGGI_X86)
-#ifdef AGG_DOUBLE
-#define AGGI_MIN128 __builtin_ia32_minpd
-#define AGGI_MAX128 __builtin_ia32_maxpd
-#define AGGI_MIN256 __builtin_ia32_minpd256
-#define AGGI_MAX256 __builtin_ia32_maxpd256
-#else
-#define AGGI_MIN128 __builtin_ia32_minps
-#define AGGI_MAX128 __builtin_ia32_maxps
-#define AGGI_MIN256 __builtin_ia32_minps256
-#define AGGI_MAX256 __builtin_ia32_maxps256
-#endif
-typedef agg_real aggi_vec128 AGGI_VECTOR(16);
-typedef agg_real aggi_vec256 AGGI_VECTOR(32);
-#ifdef __AVX__
-AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-#else
-AGGI_SORT_KERNEL(aggi_sort_base, , aggi_vec128, AGGI_MIN128, AGGI_MAX128)
-#endif
-#ifdef AGGI_AVX2
-AGGI_SORT_KERNEL(aggi_sort_avx2, AGGI_AVX2, aggi_vec256, AGGI_MIN256, AGGI_MAX256)
-#endif
-#else
-AGGI_SORT_KERNEL(aggi_sort_base, , agg_real, AGGI_LESS, AGGI_MORE)
-#endif
-
-/* Mean of the sorted values [from, to) of each column. */
-AGGI_INLINE void aggi_trimmed_body(const agg_real *cols, size_t from, size_t to,
-                                   double *AGGI_RESTRICT mean) {
-    const agg_real *low = cols + from * AGGI_COLS;
-    const double share = 1.0 / (double)(to - from);
-    size_t i, l;
-    for (l = 0; l < AGGI_COLS; l++) mean[l] = 0;
-    for (i = from + 1; i < to; i++)
-        for (l = 0; l < AGGI_COLS; l++) mean[l] += (double)cols[i * AGGI_COLS + l] - (double)low[l];
-    for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
-}
-
-/* Mean of the `keep` sorted values closest to the median: a window of that length holds one value
-   of each class modulo keep. In a class go up as long as the next value is closer. Equal distances
-   (tie > 0) are for the caller to settle by index. */
-AGGI_INLINE void aggi_near_body(const agg_real *cols, size_t n, size_t keep,
-                                double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
-    double med[AGGI_COLS], off[AGGI_COLS];
-    const double share = 1.0 / (double)keep;
-    size_t i, j, l;
-    for (l = 0; l < AGGI_COLS; l++) {
-        const double a = (double)cols[(n - 1) / 2 * AGGI_COLS + l],
-                     b = (double)cols[n / 2 * AGGI_COLS + l], s = a + b;
-        med[l] = s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
-        mean[l] = tie[l] = 0;
-    }
-    for (i = 0; i < keep; i++) {
-        for (l = 0; l < AGGI_COLS; l++) off[l] = (double)cols[i * AGGI_COLS + l] - med[l];
-        for (j = i + keep; j < n; j += keep) {
-            for (l = 0; l < AGGI_COLS; l++) {
-                const double old = off[l], next = (double)cols[j * AGGI_COLS + l] - med[l];
-                const double even = -old == next ? 1.0 : 0.0;
-                tie[l] += old != next ? even : 0.0;
-                off[l] = -old > next ? next : old;
-            }
-        }
-        for (l = 0; l < AGGI_COLS; l++) mean[l] += off[l];
-    }
-    for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
-}
-
-/* odd: some column needs another look */
-AGGI_INLINE void aggi_window_mean_body(int avx2, const agg_real *cols, size_t n, size_t keep,
-                                       int near, double *mean, double *tie, int *odd) {
-    size_t l;
-    int any = 0;
-    (void)avx2;
-    if (near)
-        aggi_near_body(cols, n, keep, mean, tie);
-    else
-        aggi_trimmed_body(cols, (n - keep) / 2, (n + keep) / 2, mean);
-    for (l = 0; l < AGGI_COLS && (near || sizeof(agg_real) > sizeof(float)); l++)
-        any |= !(mean[l] - mean[l] == 0) | (tie[l] > 0);
-    *odd = any;
-}
-AGGI_CLONE(aggi_window_mean,
-           (int avx2, const agg_real *cols, size_t n, size_t keep, int near, double *mean,
-            double *tie, int *odd),
-           (avx2, cols, n, keep, near, mean, tie, odd))
-
-static void aggi_sort_columns(const aggi_ctx *c, agg_real *cols) {
-#ifdef AGGI_AVX2
-    if (c->avx2) {
-        aggi_sort_avx2(cols, c->network, c->comparisons);
-        return;
-    }
-#endif
-    aggi_sort_base(cols, c->network, c->comparisons);
-}
-
-/* clang-format off */
-
-/* Copies AGGI_COLS columns of all rows, and adds the rows up in odd, which stays finite only if
-   they are. */
-#define AGGI_LOAD_KERNEL(name, attribute, vec)                                                                          \
-    attribute static void name(const agg_real *const *rows, size_t n, size_t at, agg_real *cols, agg_real *odd) {       \
-        size_t i, l;                                                                                                    \
-        for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                                               \
-            vec v, sum;                                                                                                 \
-            memcpy(&sum, odd + l, sizeof sum);                                                                          \
-            for (i = 0; i < n; i++) {                                                                                   \
-                AGGI_PREFETCH(rows[i] + at + l + 2 * AGGI_COLS);                                                        \
-                memcpy(&v, rows[i] + at + l, sizeof v);                                                                 \
-                memcpy(cols + i * AGGI_COLS + l, &v, sizeof v);                                                         \
-                sum += v;                                                                                               \
-            }                                                                                                           \
-            memcpy(odd + l, &sum, sizeof sum);                                                                          \
-        }                                                                                                               \
-    }
-/* clang-format on */
-AGGI_LOAD_KERNEL(aggi_load_base, , aggi_vec)
-#ifdef AGGI_AVX2
-AGGI_LOAD_KERNEL(aggi_load_avx2, AGGI_AVX2, aggi_wide)
-#endif
-static void aggi_load(const aggi_ctx *c, size_t at, size_t width, agg_real *cols, agg_real *odd) {
-    size_t i, l;
-    if (width < AGGI_COLS) { /* the last ones: filled up with zeros */
-        for (i = 0; i < c->k_n; i++)
-            for (l = 0; l < AGGI_COLS; l++)
-                odd[l] += cols[i * AGGI_COLS + l] = l < width ? c->k_rows[i][at + l] : 0;
-        return;
-    }
-#ifdef AGGI_AVX2
-    if (c->avx2) {
-        aggi_load_avx2(c->k_rows, c->k_n, at, cols, odd);
-        return;
-    }
-#endif
-    aggi_load_base(c->k_rows, c->k_n, at, cols, odd);
-}
-
-/* for k_n, k_keep, k_near; of a trimmed window only the sum counts, not the order */
-static void aggi_prepare_network(aggi_ctx *c) {
-    const size_t n = c->k_n, trim = c->k_near ? 0 : (n - c->k_keep) / 2;
-    c->comparisons =
-        aggi_prune(c->network, aggi_network(n, c->network), n, trim, n - trim, c->k_near, c->read);
-}
-
-/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow,
-   count[i]++ for every row inside the window. The values are scaled down if their sum overflows;
-   only double builds can meet that. */
-static double aggi_window_scalar(const aggi_ctx *c, size_t at, aggi_item *item, uint64_t *count) {
-    const size_t n = c->k_n, keep = c->k_keep, from = c->k_near ? 0 : (n - keep) / 2;
-    aggi_item *tmp = item + n;
-    double sum, base, scale;
-    size_t i;
-    for (i = 0; i < n; i++) {
-        item[i].key = (double)c->k_rows[i][at];
-        item[i].index = i;
-    }
-    aggi_sort(item, tmp, n);
-    if (c->k_near) {
-        const double a = item[(n - 1) / 2].key, b = item[n / 2].key,
-                     m = aggi_finite(a + b) ? 0.5 * (a + b) : 0.5 * a + 0.5 * b;
-        for (i = 0; i < n; i++) {
-            item[i].key = aggi_abs((double)c->k_rows[i][at] - m);
-            item[i].index = i;
-        }
-        aggi_sort(item, tmp, n);
-    }
-    for (i = from; count && i < from + keep; i++) count[item[i].index]++;
-    for (scale = 1;; scale = aggi_pow2(-3 - aggi_exponent((double)keep))) {
-        base = (double)c->k_rows[item[from].index][at] * scale;
-        for (i = from + 1, sum = 0; i < from + keep; i++)
-            sum += (double)c->k_rows[item[i].index][at] * scale - base;
-        base += sum / (double)keep;
-        if (aggi_finite(base) || scale < 1) return aggi_clamp(base / scale);
-    }
-}
-
-/* k_out = per column the mean of k_keep of the k_n values of k_rows: those closest to the median
-   (k_near) or the middle. */
-static void aggi_window_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t n = c->k_n, end = aggi_slice_begin(c, s + 1);
-    agg_real *cols = c->cols + s * c->desc->n * AGGI_COLS;
-    aggi_item *item = c->col_item + s * c->desc->n * 2;
-    uint64_t *count = c->report.weight ? c->count + s * c->desc->n : NULL;
-    double mean[AGGI_COLS], tie[AGGI_COLS] = {0};
-    agg_real odd[AGGI_COLS] = {0}; /* sums: not finite from the first NaN or Inf on */
-    size_t at, i, l, width;
-    int look;
-    for (i = 0; count && i < n; i++) count[i] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_COLS ? end - at : AGGI_COLS;
-        aggi_load(c, at, width, cols, odd);
-        aggi_sort_columns(c, cols);
-        aggi_window_mean(c->avx2, cols, n, c->k_keep, c->k_near, mean, tie, &look);
-        for (l = 0; (look || count) && l < width; l++) {
-            const int special = tie[l] > 0 || !aggi_finite(mean[l]);
-            double exact;
-            if (!aggi_finite(mean[l]) && !c->checked) {
-                c->slice_bad[s] = 1;
-                return;
-            }
-            if (!count && !special) continue;
-            exact = aggi_window_scalar(c, at + l, item, count);
-            if (special) mean[l] = exact;
-        }
-        for (l = 0; l < width; l++) c->k_out[at + l] = (agg_real)mean[l];
-    }
-    for (l = 0; l < AGGI_COLS; l++)
-        if (!aggi_finite((double)odd[l]) && !c->checked) c->slice_bad[s] = 1;
-}
-
-/* weight: of rows as wide as k_rows; only filled if the report wants weights */
-static int aggi_window(aggi_ctx *c, const agg_real *const *rows, size_t n, size_t keep, int near,
-                       agg_real *out, double *weight) {
-    size_t i, s;
-    c->k_rows = rows;
-    c->k_n = n;
-    c->k_keep = keep;
-    c->k_near = near;
-    c->k_out = out;
-    aggi_prepare_network(c);
-    aggi_run(c, aggi_window_job);
-    if (aggi_any_bad(c)) return AGGI_SUSPECT;
-    for (i = 0; c->report.weight && i < n; i++) {
-        uint64_t count = 0;
-        for (s = 0; s < c->slices; s++) count += c->count[s * c->desc->n + i];
-        weight[i] = (double)count / (double)c->dim / (double)keep;
-    }
-    return AGG_OK;
-}
-
-/* ---- 5 the rules ----------------------------------------------------------------------------- */
-/* A row-mixing rule sets c->weight and c->total; a coordinate-wise one writes c->stage itself and
-   sets total to 0. */
-
-static void aggi_choose(aggi_ctx *c, const aggi_item *chosen, size_t count) {
-    size_t i;
-    for (i = 0; i < c->n; i++) c->weight[i] = 0;
-    for (i = 0; i < count; i++) c->weight[chosen[i].index] = 1;
-    c->total = (double)count;
-}
-
-/* c->item = all rows by distance from row i, itself first */
-static void aggi_by_distance(aggi_ctx *c, size_t i) {
-    size_t j;
-    for (j = 0; j < c->n; j++) {
-        c->item[j].key = j == i ? -1 : c->pair[i * c->n + j];
-        c->item[j].index = j;
-    }
-    aggi_sort(c->item, c->item_tmp, c->n);
-    c->item[0].key = 0;
-}
-
-/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
-   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
-   .. count-1]. */
-static size_t aggi_best_ball(aggi_ctx *c, size_t count, double *radius) {
-    size_t i, best = 0;
-    *radius = aggi_infinity();
-    for (i = 0; i < c->n; i++) {
-        const double *row = c->pair + i * c->n;
-        size_t closer = 0, j;
-        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
-        if (closer < count) continue; /* no smaller ball here: spare the sort */
-        aggi_by_distance(c, i);
-        *radius = c->item[count - 1].key;
-        best = i;
-    }
-    aggi_by_distance(c, best);
-    return best;
-}
-
-/* MDA. A set has diameter <= r if no two of its rows are joined in the graph of pairs farther than
-   r; so it is what a vertex cover of that graph leaves over. aggi_cover() decides whether f rows
-   can cover it. */
-
-typedef struct aggi_cover_state {
-    uint64_t *open, *cover;
-    size_t k;
-} aggi_cover_state; /* open: undecided rows */
-
-static size_t aggi_degree(const aggi_ctx *c, const uint64_t *open, size_t v) {
-    const size_t words = AGGI_WORDS(c->n);
-    const uint64_t *row = c->graph + v * words;
-    size_t w, sum = 0;
-    for (w = 0; w < words; w++) sum += aggi_popcount(row[w] & open[w]);
-    return sum;
-}
-
-/* c->degree of every open row; returns the edges */
-static size_t aggi_degrees(aggi_ctx *c, const uint64_t *open) {
-    size_t v, sum = 0;
-    for (v = 0; v < c->n; v++) {
-        c->degree[v] = open[v / 64] >> v % 64 & 1 ? aggi_degree(c, open, v) : 0;
-        sum += c->degree[v];
-    }
-    return sum / 2;
-}
-
-/* decide v: no edge of it is left open */
-static void aggi_close(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
-    const size_t words = AGGI_WORDS(c->n);
-    const uint64_t *row = c->graph + v * words;
-    size_t w;
-    s->open[v / 64] &= ~((uint64_t)1 << v % 64);
-    for (w = 0; w < words; w++) {
-        uint64_t u = row[w] & s->open[w];
-        for (; u; u &= u - 1) c->degree[w * 64 + aggi_lowest(u)]--;
-    }
-    *edges -= c->degree[v];
-    c->degree[v] = 0;
-}
-
-static void aggi_take_vertex(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
-    aggi_close(c, s, v, edges);
-    s->cover[v / 64] |= (uint64_t)1 << v % 64;
-    s->k--;
-}
-
-static size_t aggi_first_neighbour(const aggi_ctx *c, const aggi_cover_state *s, size_t v) {
-    const size_t words = AGGI_WORDS(c->n);
-    size_t w = 0;
-    while (!(c->graph[v * words + w] & s->open[w])) w++;
-    return w * 64 + aggi_lowest(c->graph[v * words + w] & s->open[w]);
-}
-
-/* v itself stays outside */
-static int aggi_take_neighbours(aggi_ctx *c, aggi_cover_state *s, size_t v, size_t *edges) {
-    while (c->degree[v]) {
-        if (!s->k) return 0;
-        aggi_take_vertex(c, s, aggi_first_neighbour(c, s, v), edges);
-    }
-    return 1;
-}
-
-/* Rows that are decided without loss: more than k neighbours: must be in the cover; one neighbour:
-   that one may as well be. With no degree above 2 only cycles are left, where any vertex may start.
-   Returns 0 if k does not suffice. */
-static int aggi_reduce(aggi_ctx *c, aggi_cover_state *s, size_t *edges, size_t *widest) {
-    int again = 1;
-    while (again && *edges) {
-        size_t w, v;
-        again = 0;
-        *widest = c->n;
-        for (w = 0; w < AGGI_WORDS(c->n); w++) {
-            uint64_t u = s->open[w];
-            for (; u; u &= u - 1) {
-                v = w * 64 + aggi_lowest(u);
-                if (c->degree[v] > s->k || c->degree[v] == 1) {
-                    if (!s->k) return 0;
-                    aggi_take_vertex(c, s, c->degree[v] == 1 ? aggi_first_neighbour(c, s, v) : v,
-                                     edges);
-                    again = 1;
-                } else if (c->degree[v] && (*widest == c->n || c->degree[v] > c->degree[*widest]))
-                    *widest = v;
-            }
-        }
-        if (!again && c->degree[*widest] == 2) { /* k > 0, or an open edge had ended it above */
-            aggi_take_vertex(c, s, *widest, edges);
-            again = 1;
-        }
-    }
-    return 1;
-}
-
-/* can k rows touch all edges at all? */
-static int aggi_degree_bound(aggi_ctx *c, const aggi_cover_state *s, size_t edges) {
-    size_t *tally = c->degree + c->n, d, v, left = s->k, sum = 0;
-    memset(tally, 0, (c->n + 1) * sizeof *tally);
-    for (v = 0; v < c->n; v++) tally[c->degree[v]]++;
-    for (d = c->n; d-- > 1 && left;) {
-        const size_t use = tally[d] < left ? tally[d] : left;
-        sum += use * d;
-        left -= use;
-    }
-    return sum >= edges;
-}
-
-/* disjoint cliques need all their rows but one each */
-static int aggi_clique_bound(aggi_ctx *c, const aggi_cover_state *s) {
-    const size_t words = AGGI_WORDS(c->n);
-    uint64_t *rest = c->bits, *common = c->bits + words;
-    size_t w, x, need = 0;
-    memcpy(rest, s->open, words * sizeof *rest);
-    for (w = 0; w < words; w++) {
-        while (rest[w]) {
-            const size_t v = w * 64 + aggi_lowest(rest[w]);
-            size_t u;
-            rest[w] &= rest[w] - 1;
-            for (x = w; x < words; x++) common[x] = c->graph[v * words + x] & rest[x];
-            for (x = w; x < words;) {
-                if (!common[x]) {
-                    x++;
-                    continue;
-                }
-                u = x * 64 + aggi_lowest(common[x]);
-                rest[x] &= ~((uint64_t)1 << u % 64);
-                if (++need > s->k) return 0;
-                {
-                    size_t y;
-                    for (y = x; y < words; y++) common[y] &= c->graph[u * words + y];
-                }
-            }
-        }
-    }
-    return 1;
-}
-
-/* Depth-first: take the row of most neighbours into the cover, or else all its neighbours. One
-   stack frame per branch, at most f deep. In: s = start, c->degree and edges belong to it; out:
-   s->cover. Returns 1 yes, 0 no, -1 the budget ran out. */
-static int aggi_cover(aggi_ctx *c, aggi_cover_state *s, size_t edges) {
-    const size_t words = AGGI_WORDS(c->n), frame = 2 * words + 1, budget = aggi_budget(c->desc);
-    size_t depth = 0, widest = 0;
-    for (;;) {
-        int alive;
-        if (c->report.nodes >= budget) return -1;
-        c->report.nodes++;
-        alive = aggi_reduce(c, s, &edges, &widest);
-        if (alive && !edges) return 1;
-        if (alive && aggi_degree_bound(c, s, edges) && aggi_clique_bound(c, s)) {
-            uint64_t *top = c->stack + depth++ * frame;
-            memcpy(top, s->open, words * sizeof *top);
-            memcpy(top + words, s->cover, words * sizeof *top);
-            top[2 * words] = (uint64_t)s->k;
-            aggi_take_vertex(c, s, widest, &edges);
-            continue;
-        }
-        for (
-            alive = 0;
-            depth &&
-            !alive;) { /* back to the last branch: now its vertex stays out, its neighbours go in */
-            const uint64_t *top = c->stack + --depth * frame;
-            size_t v, best = c->n;
-            memcpy(s->open, top, words * sizeof *top);
-            memcpy(s->cover, top + words, words * sizeof *top);
-            s->k = (size_t)top[2 * words];
-            edges = aggi_degrees(c, s->open);
-            for (v = 0; v < c->n; v++)
-                if (c->degree[v] && (best == c->n || c->degree[v] > c->degree[best])) best = v;
-            alive = aggi_take_neighbours(c, s, best, &edges);
-        }
-        if (!alive) return 0;
-    }
-}
-
-static void aggi_far_graph(aggi_ctx *c, double r) {
-    const size_t n = c->n, words = AGGI_WORDS(n);
-    size_t i, j, w;
-    for (i = 0; i < n; i++) {
-        const double *row = c->pair + i * n;
-        c->full_degree[i] = 0;
-        for (w = 0; w < words; w++) {
-            const size_t end = n - w * 64 < 64 ? n - w * 64 : 64;
-            uint64_t far_ones = 0;
-            for (j = 0; j < end; j++) far_ones |= (uint64_t)(row[w * 64 + j] > r) << j;
-            c->graph[i * words + w] = far_ones;
-            c->full_degree[i] += aggi_popcount(far_ones);
-        }
-    }
-}
-
-/* every row open, nothing covered, f to spend */
-static aggi_cover_state aggi_cover_start(aggi_ctx *c, size_t *edges) {
-    const size_t words = AGGI_WORDS(c->n);
-    aggi_cover_state s;
-    size_t w, sum = 0;
-    s.open = c->bits + 2 * words;
-    s.cover = c->bits + 3 * words;
-    s.k = c->f;
-    for (w = 0; w < words; w++) {
-        s.open[w] = ~(uint64_t)0;
-        s.cover[w] = 0;
-    }
-    if (c->n % 64) s.open[words - 1] = ((uint64_t)1 << c->n % 64) - 1;
-    for (w = 0; w < c->n; w++) sum += c->degree[w] = c->full_degree[w];
-    *edges = sum / 2;
-    return s;
-}
-
-/* The lexicographically first set: take row after row if a set of n-f rows with all taken so far
-   still exists; the last one found (kept: its cover) proves it for the rows it contains, the others
-   are asked for. */
-static int aggi_first_set(aggi_ctx *c, uint64_t *kept) {
-    const size_t words = AGGI_WORDS(c->n), keep = c->n - c->f;
-    uint64_t *fixed = c->bits + 5 * words; /* rows taken */
-    size_t i, w, v, count = 0;
-    memset(fixed, 0, words * sizeof *fixed);
-    for (i = 0; i < c->n && count < keep; i++) {
-        if (kept[i / 64] >> i % 64 & 1) {
-            size_t edges;
-            aggi_cover_state s = aggi_cover_start(c, &edges);
-            int found = 1;
-            fixed[i / 64] |= (uint64_t)1 << i % 64;
-            for (w = 0; w < words; w++) {
-                uint64_t u = fixed[w];
-                for (; u;
-                     u &= u - 1) { /* those fixed before go together: only the last, i, can fail */
-                    v = w * 64 + aggi_lowest(u);
-                    found =
-                        !(s.cover[w] & (u & (~u + 1))) && aggi_take_neighbours(c, &s, v, &edges);
-                }
-            }
-            found = found ? aggi_cover(c, &s, edges) : 0;
-            if (found < 0) return 0;
-            if (found)
-                memcpy(kept, s.cover, words * sizeof *kept);
-            else {
-                fixed[i / 64] &= ~((uint64_t)1 << i % 64);
-                continue;
-            }
-        }
-        fixed[i / 64] |= (uint64_t)1 << i % 64;
-        count++;
-    }
-    for (w = 0; w < words; w++) kept[w] = ~fixed[w];
-    return 1;
-}
-
-static double aggi_diameter(const aggi_ctx *c, const size_t *chosen, size_t count) {
-    double most = 0;
-    size_t i, j;
-    for (i = 0; i < count; i++)
-        for (j = i + 1; j < count; j++)
-            most = aggi_max(most, c->pair[chosen[i] * c->n + chosen[j]]);
-    return most;
-}
-
-static int aggi_mda(aggi_ctx *c) {
-    const size_t n = c->n, keep = n - c->f, words = AGGI_WORDS(n);
-    uint64_t *kept = c->bits + 4 * words; /* rows NOT chosen */
-    double least, most;
-    size_t i, j, lo, hi, count;
-    int status = aggi_pairs(c);
-    if (status) return status;
-    aggi_best_ball(c, keep, &least);
-    for (i = 0; i < words; i++) kept[i] = ~(uint64_t)0;
-    for (i = 0; i < keep; i++) {
-        c->degree[i] = c->item[i].index;
-        kept[c->item[i].index / 64] &= ~((uint64_t)1 << c->item[i].index % 64);
-    }
-    most = aggi_diameter(c, c->degree, keep);
-    for (i = 0, hi = 0; i < n;
-         i++) /* the radius sought is one of the distances between these two */
-        for (j = i + 1; j < n; j++) {
-            const double r = c->pair[i * n + j];
-            if (r >= least && r < most) {
-                c->item[hi].key = r;
-                c->item[hi++].index = 0;
-            }
-        }
-    aggi_sort(c->item, c->item_tmp, hi);
-    for (i = 0, count = 0; i < hi; i++)
-        if (!i || c->item[i].key > c->item[count - 1].key) c->item[count++] = c->item[i];
-    for (lo = 0, hi = count; lo < hi;) {
-        const size_t mid = lo + (hi - lo) / 2;
-        aggi_cover_state s;
-        size_t edges;
-        int found;
-        aggi_far_graph(c, c->item[mid].key);
-        s = aggi_cover_start(c, &edges);
-        found = aggi_cover(c, &s, edges);
-        if (found < 0) {
-            status = AGG_INEXACT;
-            break;
-        }
-        if (found) {
-            hi = mid;
-            most = c->item[mid].key;
-            memcpy(kept, s.cover, words * sizeof *kept);
-        } else
-            lo = mid + 1;
-    }
-    aggi_far_graph(c, most);
-    if (status == AGG_OK && !aggi_first_set(c, kept)) status = AGG_INEXACT;
-    for (i = 0, count = 0; i < n; i++) {
-        const int in = !(kept[i / 64] >> i % 64 & 1) && count < keep;
-        c->weight[i] = in ? 1 : 0;
-        if (in) c->degree[count++] = i;
-    }
-    c->total = (double)keep;
-    most = aggi_pair_root(c, aggi_diameter(c, c->degree, keep));
-    c->report.diameter = aggi_min(most * most, DBL_MAX);
-    return status;
-}
-
-/* Coordinate-wise rules: all are a window on the sorted column. */
-static int aggi_cwtm(aggi_ctx *c) {
-    return aggi_window(c, c->x, c->n, c->n - 2 * c->f, 0, c->stage, c->weight);
-}
-
-static int aggi_meamed(aggi_ctx *c) {
-    return aggi_window(c, c->x, c->n, c->n - c->f, 1, c->stage, c->weight);
-}
-
-static int aggi_cwmed(aggi_ctx *c) {
-    return aggi_window(c, c->x, c->n, c->n % 2 ? 1 : 2, 0, c->stage, c->weight);
-}
-
-/* Krum: score_i = sum of squared distances to the nearest of the m rows that are still candidates
-   (alive == NULL: all). */
-static double aggi_krum_score(aggi_ctx *c, size_t i, size_t neighbours, const size_t *gone) {
-    double most, sum = 0;
-    size_t j, m = 0;
-    for (j = 0; j < c->n; j++)
-        if (j != i && !(gone && gone[j])) {
-            c->item[m].key = c->pair[i * c->n + j];
-            c->item[m++].index = j;
-        }
-    aggi_sort(c->item, c->item_tmp, m);
-    if (!c->wide || !neighbours) {
-        for (j = 0; j < neighbours; j++) sum += c->item[j].key;
-        return sum;
-    }
-    most = c->item[neighbours - 1].key; /* the root of the score, then */
-    for (j = 0; j < neighbours && most > 0; j++) sum += aggi_pair_square(c, c->item[j].key, most);
-    return most * aggi_root0(aggi_root0(sum));
-}
-
-/* candidates - f - 1, classic - f - 2 */
-static size_t aggi_neighbours(const aggi_ctx *c, size_t candidates) {
-    const size_t less = c->f + 1 + (c->desc->classic_krum ? 1 : 0);
-    return candidates > less ? candidates - less : 0;
-}
-
-static int aggi_krum(aggi_ctx *c, size_t q) {
-    size_t i;
-    const int status = aggi_pairs(c);
-    if (status) return status;
-    for (i = 0; i < c->n; i++) c->length[i] = aggi_krum_score(c, i, aggi_neighbours(c, c->n), NULL);
-    for (i = 0; i < c->n; i++) {
-        c->item[i].key = c->length[i];
-        c->item[i].index = i;
-    }
-    aggi_sort(c->item, c->item_tmp, c->n);
-    aggi_choose(c, c->item, q);
-    return AGG_OK;
-}
-
-/* GM. The median lies in the affine hull of the rows, so all but the result can be had from their
-   squared distances m: for z = sum_i w_i x_i with sum w = 1,  d_j^2 = ||z - x_j||^2 = sum_i w_i
-   m_ij - 1/2 sum_ik w_i w_k m_ik. */
-/* d = distances; returns their sum */
-static double aggi_gm_value(const double *m, size_t n, const double *w, double *d) {
-    double half = 0, value = 0;
-    size_t i, j;
-    for (j = 0; j < n; j++) {
-        double q = 0;
-        for (i = 0; i < n; i++) q += w[i] * m[j * n + i];
-        d[j] = q;
-        half += 0.5 * w[j] * q;
-    }
-    for (j = 0; j < n; j++) {
-        d[j] = aggi_root0(d[j] - half);
-        value += d[j];
-    }
-    return value;
-}
-
-/* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no
-   direction: zeros. */
-static void aggi_gm_cosines(const double *m, size_t n, const double *d, double *cosine) {
-    size_t i, j;
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < n; j++) {
-            const double v = d[i] > 0 && d[j] > 0
-                                 ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2
-                                 : 0;
-            cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
-        }
-    }
-}
-
-/* out = C a; returns a.C a */
-static double aggi_gm_apply(const double *cosine, size_t n, const double *a, double *out) {
-    double dot = 0;
-    size_t i, j;
-    for (i = 0; i < n; i++) {
-        double sum = 0;
-        for (j = 0; j < n; j++) sum += cosine[i * n + j] * a[j];
-        out[i] = sum;
-        dot += a[i] * sum;
-    }
-    return dot;
-}
-
-/* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is
-   -r. That costs twice its distance in the bound; so the closest are taken, as far as gap/8 of the
-   value reaches. */
-static double aggi_gm_close(double gap, const double *d, size_t n, double value) {
-    double close = 0, spent = 0;
-    size_t i;
-    for (;;) {
-        double next = aggi_infinity(), count = 0;
-        for (i = 0; i < n; i++)
-            if (d[i] > close && d[i] < next) next = d[i];
-        for (i = 0; i < n; i++) count += d[i] > close && d[i] <= next;
-        spent += count * next;
-        if (!(spent <= gap / 8 * value)) return close;
-        close = next;
-    }
-}
-
-static double aggi_gm_residual(const double *cosine, size_t n, const double *d, double close,
-                               double *a, double *tmp) {
-    double at = 0;
-    size_t j;
-    for (j = 0; j < n; j++) {
-        a[j] = d[j] > close ? 1 : 0;
-        at += 1 - a[j];
-    }
-    return aggi_max(0, aggi_root0(aggi_gm_apply(cosine, n, a, tmp)) - at) / (double)n;
-}
-
-/* Newton's step: conjugate gradients on H p = r, H = sum_j (1 - u_j u_j^T)/d_j, with p = sum_j p_j
-   u_j. Turns p into weights: step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns
-   0 if there is no such step. */
-static int aggi_gm_newton(const double *cosine, size_t n, const double *d, double *step,
-                          double *tmp) {
-    double *p = step, *r = tmp, *cr = tmp + n, *s = tmp + 2 * n, *cs = tmp + 3 * n, rr, first,
-           sum = 0;
-    size_t i, t;
-    for (i = 0; i < n; i++) {
-        sum += d[i] > 0 ? 1 / d[i] : 0;
-        p[i] = 0;
-        r[i] = s[i] = d[i] > 0;
-    }
-    rr = first = aggi_gm_apply(cosine, n, r, cr);
-    memcpy(cs, cr, n * sizeof *cs);
-    for (t = 0; t < 40 && rr > 1e-14 * first; t++) {
-        double shs = 0, by, next;
-        for (i = 0; i < n; i++) shs += (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0)) * cs[i];
-        if (!(shs > 0)) break;
-        by = rr / shs;
-        for (i = 0; i < n; i++) {
-            p[i] += by * s[i];
-            r[i] -= by * (sum * s[i] - (d[i] > 0 ? cs[i] / d[i] : 0));
-        }
-        next = aggi_gm_apply(cosine, n, r, cr);
-        for (i = 0; i < n; i++) {
-            s[i] = r[i] + next / rr * s[i];
-            cs[i] = cr[i] + next / rr * cs[i];
-        }
-        rr = next;
-    }
-    for (i = 0; i < n; i++) step[i] = d[i] > 0 ? p[i] / d[i] : 0;
-    return t > 0;
-}
-
-/* to = w of z + by p */
-static void aggi_gm_move(size_t n, const double *w, const double *step, double by, double *to) {
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += step[i];
-    for (i = 0; i < n; i++) to[i] = w[i] * (1 - by * sum) + by * step[i];
-}
-
-/* z = sum_j x_j/d_j / sum_j 1/d_j */
-static void aggi_gm_weiszfeld(size_t n, const double *d, double *w) {
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += d[i] > 0 ? 1 / d[i] : 0;
-    for (i = 0; i < n; i++) w[i] = d[i] > 0 ? 1 / d[i] / sum : 0;
-}
-
-/* Minimise over w, on distances alone; vec: 10 n numbers, the first n are w. */
-static void aggi_gm_solve(const double *m, double *cosine, size_t n, double gap, double *vec) {
-    double *w = vec, *d = vec + n, *step = vec + 2 * n, *try_w = vec + 3 * n, *try_d = vec + 4 * n,
-           *tmp = vec + 5 * n;
-    double value = 0, r, at = 0, sum, close;
-    size_t i, j, best = 0, t, h;
-    for (i = 0; i < n; i++) { /* the best row: if the optimum is at a row it is this one */
-        for (j = 0, sum = 0; j < n; j++) sum += aggi_root0(m[i * n + j]);
-        if (!i || sum < value) {
-            value = sum;
-            best = i;
-        }
-    }
-    for (j = 0; j < n; j++) {
-        w[j] = j == best;
-        d[j] = aggi_root0(m[best * n + j]);
-    }
-    close = aggi_gm_close(
-        gap, d, n, value); /* a row put a hair beside it would hold every step back: it is at it */
-    for (j = 0; j < n; j++)
-        if (d[j] <= close) {
-            d[j] = 0;
-            at += 1;
-        }
-    aggi_gm_cosines(m, n, d, cosine);
-    if (aggi_gm_residual(cosine, n, d, 0, step, tmp) <= gap / 16) return;
-    r = aggi_root0(aggi_gm_apply(cosine, n, step, tmp));
-    aggi_gm_weiszfeld(
-        n, d,
-        step); /* leave the row towards the mean of the others; by how much, the value decides: */
-    for (h = 0, at = 1 - aggi_min(1, at / r); h < 64 && at < 64;
-         h++, at *= 2) { /* from Vardi and Zhang's step upwards */
-        double try_value;
-        for (j = 0; j < n; j++) try_w[j] = at * step[j];
-        try_w[best] += 1 - at;
-        try_value = aggi_gm_value(m, n, try_w, try_d);
-        if (h && !(try_value < value)) continue;
-        value = try_value;
-        memcpy(w, try_w, n * sizeof *w);
-        memcpy(d, try_d, n * sizeof *d);
-    }
-    for (t = 0; t < 500; t++) {
-        double by, try_value = value;
-        aggi_gm_cosines(m, n, d, cosine);
-        if (aggi_gm_residual(cosine, n, d, aggi_gm_close(gap, d, n, value), step, tmp) <= gap / 16)
-            break;
-        by = aggi_gm_newton(cosine, n, d, step, tmp) ? 1 : 0;
-        for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
-            aggi_gm_move(n, w, step, by, try_w);
-            try_value = aggi_gm_value(m, n, try_w, try_d);
-            if (try_value < value) break;
-        }
-        if (!(try_value < value)) {
-            aggi_gm_weiszfeld(n, d, try_w);
-            try_value = aggi_gm_value(m, n, try_w, try_d);
-            if (!(try_value < value)) break; /* no step gains anything: rounding */
-        }
-        value = try_value;
-        memcpy(w, try_w, n * sizeof *w);
-        memcpy(d, try_d, n * sizeof *d);
-    }
-}
-
-/* (s_i (x_i - c)).(s_j (x_j - c)) lift^2; lift: 1, or what keeps s within its range for a ball
-   among denormal doubles */
-static double aggi_gm_dot(const aggi_ctx *c, size_t i, size_t j, size_t center, double si,
-                          double sj, double lift) {
-    const agg_real *a = c->x[i], *b = c->x[j], *o = c->x[center];
-    double lane[8] = {0};
-    size_t k;
-    for (k = 0; k < c->dim; k++) {
-        const double v = (double)o[k], u = (double)a[k], w = (double)b[k];
-        lane[k % 8] += c->wide && lift == 1 ? (u * si - v * si) * (w * sj - v * sj)
-                                            : (u - v) * lift * si * ((w - v) * lift * sj);
-    }
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
-/* c->mat = squared distances in units of the smallest majority ball; rows beyond AGGI_FAR radii
-   pulled in to that distance (pull_i < 1): their direction is all that matters, and their squares
-   would drown the others. */
-static void aggi_gm_matrix(aggi_ctx *c, size_t center, double radius, double *pull) {
-    const size_t n = c->n;
-    const double unit = aggi_pair_root(c, radius), lift = unit < 1e-150 ? aggi_pow2(600) : 1,
-                 square = unit * lift;
-    size_t i, j;
-    for (i = 0; i < n; i++) {
-        const double away = aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit);
-        pull[i] = away > 1e280      ? 0
-                  : away > AGGI_FAR ? AGGI_FAR / away
-                                    : 1; /* 0: beyond all weights, left at the centre */
-    }
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < n; j++) {
-            const double a = pull[i] > 0
-                                 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + i]), unit) *
-                                       pull[i]
-                                 : 0,
-                         b = pull[j] > 0
-                                 ? aggi_ratio(aggi_pair_root(c, c->pair[center * n + j]), unit) *
-                                       pull[j]
-                                 : 0;
-            double v = aggi_pair_square(c, c->pair[i * n + j], radius);
-            if (pull[i] < 1 || pull[j] < 1)
-                v = j < i ? c->mat[j * n + i]
-                    : j == i
-                        ? 0
-                        : aggi_max(0, a * a + b * b -
-                                          2 * aggi_gm_dot(c, i, j, center, pull[i] / square / unit,
-                                                          pull[j] / square / unit, lift));
-            c->mat[i * n + j] = v;
-        }
-    }
-}
-
-/* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound
-   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) times k_weight_i, about 1/distance,
-   and r = sum u: rows close to z have k_weight 0 and take what they can of -r; the others y_i = u_i
-   - rest/m, rest being what is left of r and m their number, all shrunk by the longest of them.
-   Pass 1 makes z, the distances and r at once; with k_weight from the solver that mostly is enough.
-   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
-   lengths of y. */
-AGGI_INLINE void aggi_gm_square_body(int avx2, const agg_real *x, const double *z, size_t width,
-                                     double unit, double *sum) {
-    const double scale = 1 / unit; /* a power of two: exact */
-    double lane[8] = {0};
-    size_t k, l;
-    (void)avx2;
-    for (k = 0; unit == 1 && k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l] - z[k + l];
-            lane[l] += t * t;
-        }
-    for (; k + 8 <= width; k += 8)
-        for (l = 0; l < 8; l++) {
-            const double t = (double)x[k + l] * scale - z[k + l] * scale;
-            lane[l] += t * t;
-        }
-    for (l = 0; k + l < width; l++) {
-        const double t = (double)x[k + l] * scale - z[k + l] * scale;
-        lane[l] += t * t;
-    }
-    *sum += aggi_sum8(lane); /* ||(x - z) / unit||^2 */
-}
-AGGI_CLONE(aggi_gm_square,
-           (int avx2, const agg_real *x, const double *z, size_t width, double unit, double *sum),
-           (avx2, x, z, width, unit, sum))
-
-/* r += u (x - z) / unit */
-AGGI_INLINE void aggi_gm_direction_body(int avx2, const agg_real *AGGI_RESTRICT x,
-                                        const double *AGGI_RESTRICT z, size_t width, double unit,
-                                        double u, double *AGGI_RESTRICT r) {
-    const double scale = 1 / unit;
-    size_t k;
-    (void)avx2;
-    if (unit == 1)
-        for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
-    else
-        for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
-}
-AGGI_CLONE(aggi_gm_direction,
-           (int avx2, const agg_real *x, const double *z, size_t width, double unit, double u,
-            double *r),
-           (avx2, x, z, width, unit, u, r))
-
-static void aggi_gm_point(const aggi_ctx *c, size_t at, size_t width, double *z) {
-    size_t k;
-    aggi_combine_columns(c->avx2, c->x, c->weight, c->n, c->total, at, width, z);
-    for (k = 0; k < width; k++)
-        if (!aggi_finite(z[k]) && c->checked)
-            z[k] = aggi_combine_giants(c->x, c->weight, c->n, c->total, at + k);
-}
-
-/* part: n squared distances, then |r|^2 */
-static void aggi_gm_pass1(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
-    for (i = 0; i <= n; i++) sum[i] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_point(c, at, width, z);
-        for (k = 0; k < width; k++) {
-            c->stage[at + k] = (agg_real)z[k];
-            r[k] = 0;
-        }
-        for (i = 0; i < n; i++) {
-            aggi_gm_square(c->avx2, c->x[i] + at, z, width, c->length[i], &sum[i]);
-            aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
-        }
-        for (k = 0; k < width; k++) sum[n] += r[k] * r[k];
-    }
-}
-
-static void aggi_gm_residual_block(const aggi_ctx *c, size_t at, size_t width, double *z,
-                                   double *r) {
-    size_t i, k;
-    aggi_gm_point(c, at, width, z);
-    for (k = 0; k < width; k++) r[k] = 0;
-    for (i = 0; i < c->n; i++)
-        aggi_gm_direction(c->avx2, c->x[i] + at, z, width, c->length[i], c->k_weight[i], r);
-}
-
-/* k_weight: 1 / distance, in units of length_i; 0 for rows close to z */
-static void aggi_gm_pass2(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t end = aggi_slice_begin(c, s + 1);
-    double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, k;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_residual_block(c, at, width, z, r);
-        for (k = 0; k < width; k++) total += r[k] * r[k];
-    }
-    c->part[s] = total;
-}
-
-static void aggi_gm_pass3(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *dot = c->part + s * n, z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
-    for (i = 0; i < n; i++) dot[i] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_residual_block(c, at, width, z, r);
-        for (i = 0; i < n; i++) {
-            const double scale = 1 / c->length[i];
-            for (k = 0; k < width; k++)
-                dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
-        }
-    }
-}
-
-/* The bound with the true lengths of y; rest = kappa r. */
-static double aggi_gm_sharp_bound(aggi_ctx *c, const double *d, const double *inverse, double close,
-                                  double r, double kappa, double m) {
-    double least = 0, longest = 1;
-    size_t i, s;
-    aggi_run(c, aggi_gm_pass3);
-    for (i = 0; i < c->n; i++) {
-        double dot = 0;
-        for (s = 0; s < c->slices; s++) dot += c->part[s * c->n + i];
-        dot *= inverse[i] * kappa / m; /* u_i.rest/m */
-        least += d[i] > close ? d[i] * (1 - dot) : -d[i];
-        if (d[i] > close)
-            longest = aggi_max(longest, aggi_root0(1 - 2 * dot + kappa * r / m * (kappa * r / m)));
-    }
-    return least / longest;
-}
-
-/* the unit of row i, in that of the ball */
-static double aggi_gm_unit(const aggi_ctx *c, size_t i, double unit) {
-    return aggi_min(aggi_ratio(aggi_root0(c->length[i]), unit), 1e290);
-}
-
-/* The bound when |u_i| <= longest and |r| = r; pull_i > 0 for the m rows not close to z. */
-static double aggi_gm_bound(const double *d, const double *pull, size_t n, double r,
-                            double longest) {
-    double least = 0, m = 0, rest, i_d = 0;
-    size_t i;
-    for (i = 0; i < n; i++) {
-        m += pull[i] > 0;
-        least += pull[i] > 0 ? d[i] / longest : -d[i];
-        i_d += d[i];
-    }
-    rest = aggi_max(0, r - ((double)n - m)) / (m * longest);
-    return (least - rest * i_d) / (1 + rest);
-}
-
-/* Sets the stage, report.gap, and d = exact distances to z in units of the ball. guess: distances,
-   about, in that unit. */
-static int aggi_gm_prove(aggi_ctx *c, double unit, const double *guess, double *d, double *pull) {
-    const size_t n = c->n;
-    const double goal = aggi_gap_sought(c->desc);
-    double least, sum = 0, guessed = 0, close, r = 0, longest = 0, m = 0;
-    size_t i, s;
-    for (i = 0; i < n; i++) guessed += guess[i];
-    close = aggi_gm_close(goal, guess, n, guessed);
-    for (i = 0; i < n; i++) pull[i] = guess[i] > close ? aggi_gm_unit(c, i, unit) / guess[i] : 0;
-    c->k_weight = pull;
-    aggi_run(c, aggi_gm_pass1);
-    for (i = 0;; i++) {
-        double square = 0;
-        for (s = 0; s < c->slices; s++) square += c->part[s * (n + 1) + i];
-        if (!aggi_finite(square) && !c->checked) return AGGI_SUSPECT;
-        if (i == n) {
-            r = aggi_root0(square);
-            break;
-        }
-        longest = aggi_max(longest, aggi_root0(square) * pull[i]);
-        d[i] = aggi_root0(square) * aggi_gm_unit(c, i, unit);
-        sum += d[i];
-    }
-    c->report.gap = 0;
-    if (!(sum > 0)) return AGG_OK;
-    least = aggi_gm_bound(d, pull, n, r, aggi_max(1, longest));
-    if (!(sum <= least * (1 + goal))) { /* not proven: do it with the true distances */
-        close = aggi_gm_close(goal, d, n, sum);
-        for (i = 0; i < n; i++) {
-            pull[i] = d[i] > close ? aggi_gm_unit(c, i, unit) / d[i] : 0;
-            m += pull[i] > 0;
-        }
-        aggi_run(c, aggi_gm_pass2);
-        for (s = 0, r = 0; s < c->slices; s++) r += c->part[s];
-        r = aggi_root0(r);
-        least = aggi_gm_bound(d, pull, n, r, 1);
-        if (!(sum <= least * (1 + goal)))
-            least =
-                aggi_max(least, aggi_gm_sharp_bound(c, d, pull, close, r, 1 - ((double)n - m) / r,
-                                                    m)); /* r > n - m: else proven */
-    }
-    c->report.gap = least > 0 ? aggi_max(0, sum / least - 1) : aggi_infinity();
-    return AGG_OK;
-}
-
-/* Rounding in m was too coarse, as with rows almost on a line: the angles once more, now from (x_i
-   - z).(x_j - z) itself. */
-static void aggi_gm_angles_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * pairs, z[AGGI_BLOCK];
-    size_t at, width, i, j, k, p;
-    for (p = 0; p < pairs; p++) sum[p] = 0;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        aggi_gm_point(c, at, width, z);
-        for (i = 0, p = 0; i < n; i++) {
-            for (j = i + 1; j < n; j++, p++) {
-                const double si = 1 / c->length[i], sj = 1 / c->length[j];
-                double lane[8] = {0};
-                for (k = 0; k < width; k++)
-                    lane[k % 8] += ((double)c->x[i][at + k] * si - z[k] * si) *
-                                   ((double)c->x[j][at + k] * sj - z[k] * sj);
-                sum[p] += aggi_sum8(lane);
-            }
-        }
-    }
-}
-
-static void aggi_gm_angles(aggi_ctx *c, double unit, const double *d, double *cosine) {
-    const size_t n = c->n, pairs = n * (n - 1) / 2;
-    size_t i, j, p, s;
-    aggi_run(c, aggi_gm_angles_job);
-    for (i = 0, p = 0; i < n; i++) {
-        const double ui = d[i] / aggi_ratio(aggi_root0(c->length[i]),
-                                            unit); /* distance of row i in its own unit */
-        cosine[i * n + i] = d[i] > 0;
-        for (j = i + 1; j < n; j++, p++) {
-            const double uj = d[j] / aggi_ratio(aggi_root0(c->length[j]), unit);
-            double dot = 0;
-            for (s = 0; s < c->slices; s++) dot += c->part[s * pairs + p];
-            cosine[i * n + j] = cosine[j * n + i] =
-                ui > 0 && uj > 0 ? aggi_max(-1, aggi_min(dot / ui / uj, 1)) : 0;
-        }
-    }
-}
-
-static double aggi_gm_sum(const double *d, size_t n) {
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += d[i];
-    return sum;
-}
-
-/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not
-   uphill: where angles are rounding alone, it can go anywhere. */
-static int aggi_gm_polish(aggi_ctx *c, double unit, double goal) {
-    const size_t n = c->n;
-    double *best_w = c->vec, *d = c->vec + n, *step = c->vec + 2 * n, *tmp = c->vec + 3 * n,
-           best = c->report.gap, by = 1;
-    const double most = aggi_gm_sum(d, n) * (1 + 1e-15 * (double)n);
-    size_t t;
-    int status = AGG_OK;
-    memcpy(best_w, c->weight, n * sizeof *best_w);
-    for (t = 0; t < 16 && status == AGG_OK && best > goal && by > 0.01; t++) {
-        if (by >= 1) {
-            aggi_gm_angles(c, unit, d, c->mat2);
-            if (!aggi_gm_newton(c->mat2, n, d, step, tmp)) break;
-        }
-        aggi_gm_move(n, best_w, step, by, c->weight);
-        status = aggi_gm_prove(c, unit, d, d, tmp);
-        if (c->report.gap < best && aggi_gm_sum(d, n) <= most) {
-            best = c->report.gap;
-            memcpy(best_w, c->weight, n * sizeof *best_w);
-            by = 1;
-        } else
-            by /= 4;
-    }
-    memcpy(c->weight, best_w, n * sizeof *best_w);
-    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c, unit, d, d, tmp) : status;
-}
-
-/* distances, solve, prove */
-static int aggi_gm_attempt(aggi_ctx *c, double *unit) {
-    const size_t n = c->n;
-    double radius, *w = c->vec, *guess = c->vec + n, *pull = c->back;
-    size_t i, center;
-    int status = aggi_pairs(c);
-    if (status) return status;
-    center = aggi_best_ball(c, n / 2 + 1, &radius);
-    *unit = radius > 0 ? aggi_pair_root(c, radius) : 1;
-    for (i = 0; i < n; i++) {
-        const double root = aggi_pair_root(c, c->pair[center * n + i]);
-        c->length[i] = c->wide ? aggi_near_power(aggi_max(root, *unit))
-                               : 1; /* a unit for row i, so that its squares fit */
-        w[i] = i == center;
-        guess[i] = aggi_min(aggi_ratio(root, *unit), 1e290);
-        pull[i] = 1;
-    }
-    if (radius > 0) { /* else a majority coincides, and is the median */
-        aggi_gm_matrix(c, center, radius, pull);
-        aggi_gm_solve(c->mat, c->mat2, n, aggi_gap_sought(c->desc), c->vec);
-    }
-    for (i = 0, c->total = 0; i < n; i++) c->total += w[i];
-    for (i = 0; i < n; i++) c->weight[i] = w[i] / c->total * pull[i];
-    for (i = 0; i < n; i++) c->weight[center] += w[i] / c->total * (1 - pull[i]);
-    c->total = 1;
-    status = aggi_gm_prove(c, *unit, guess, guess, c->vec + 3 * n);
-    for (i = 0; i < n; i++)
-        if (!(pull[i] > 0))
-            c->report.gap = 0; /* within the ball the value is that row's distance, all but */
-    return status;
-}
-
-/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report
-   then has Weiszfeld's, which are 1/distance and name the same point. d as aggi_gm_prove() left it.
-   */
-static void aggi_gm_shares(aggi_ctx *c) {
-    const double *d = c->vec + c->n;
-    double nearest = aggi_infinity(), sum = 0, least = 0;
-    size_t i;
-    for (i = 0; i < c->n; i++) {
-        nearest = aggi_min(nearest, d[i]);
-        least = aggi_min(least, c->weight[i]);
-    }
-    for (i = 0; i < c->n; i++) {
-        if (least < 0) c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
-        sum += c->weight[i];
-    }
-    for (i = 0; i < c->n; i++) c->weight[i] /= sum;
-}
-
-static int aggi_gm(aggi_ctx *c) {
-    const double goal =
-        aggi_gap_sought(c->desc); /* with rows far away, what goes beyond it loses the near ones */
-    double unit;
-    int status;
-    c->exact = 0;
-    status = aggi_gm_attempt(c, &unit);
-    if (status == AGG_OK &&
-        c->report.gap >
-            goal) { /* far rows and few coordinates need better distances than float's */
-        c->exact = 1;
-        status = aggi_gm_attempt(c, &unit);
-    }
-    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c, unit, goal);
-    c->exact = 0;
-    if (status == AGG_OK && c->report.weight) aggi_gm_shares(c);
-    return status != AGG_OK ? status : c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
-}
-
-static int aggi_mean(aggi_ctx *c) {
-    size_t i;
-    for (i = 0; i < c->n; i++) c->weight[i] = 1;
-    c->total = (double)c->n;
-    return AGG_OK;
-}
-
-static int aggi_bulyan(aggi_ctx *c) {
-    const size_t theta = c->n - 2 * c->f;
-    size_t i, t, *gone = c->pick;
-    int status = aggi_pairs(c);
-    if (status) return status;
-    for (i = 0; i < c->n; i++) gone[i] = 0;
-    for (t = 0; t < theta; t++) {
-        const size_t neighbours = aggi_neighbours(c, c->n - t);
-        double best = aggi_infinity();
-        size_t pick = c->n;
-        for (i = 0; i < c->n; i++) {
-            double score;
-            if (gone[i]) continue;
-            score = aggi_krum_score(c, i, neighbours, gone);
-            if (pick == c->n || score < best) {
-                best = score;
-                pick = i;
-            }
-        }
-        gone[pick] = 1;
-    }
-    for (i = 0, t = 0; i < c->n; i++)
-        if (gone[i]) c->chosen[t++] = c->x[i];
-    status = aggi_window(c, c->chosen, theta, theta - 2 * c->f, 1, c->stage, c->length);
-    for (i = 0, t = 0; c->report.weight && i < c->n; i++)
-        c->weight[i] = gone[i] ? c->length[t++] : 0;
-    return status;
-}
-
-static int aggi_cclip(aggi_ctx *c) {
-    const size_t iterations = aggi_or(c->desc->iterations, 3), n = c->n;
-    double tau = aggi_root0(c->desc->tau), kept = 0;
-    size_t i, t;
-    int status = AGG_OK;
-    for (i = 0; i <= n; i++) c->weight[i] = 0;
-    if (c->desc->start) {
-        for (i = 0; i < c->dim; i++)
-            if (!aggi_finite((double)c->desc->start[i])) return AGG_ERR_ARG;
-        memcpy(c->stage, c->desc->start, c->dim * sizeof *c->stage);
-    } else
-        status = aggi_window(c, c->x, n, n % 2 ? 1 : 2, 0, c->stage, c->weight);
-    for (t = 0; t < iterations && status == AGG_OK; t++) {
-        status = aggi_lengths(c, c->x, n, c->stage);
-        if (status) return status;
-        for (i = 0; i < n; i++) {
-            c->item[i].key = c->length[i];
-            c->item[i].index = i;
-        }
-        if (!t && !(c->desc->tau > 0)) {
-            aggi_sort(c->item, c->item_tmp, n);
-            tau = aggi_median_root(c->item, n);
-        }
-        for (i = 0, kept = 1; i < n; i++) {
-            const double share =
-                (c->length[i] <= tau ? 1 : aggi_ratio(tau, c->length[i])) / (double)n;
-            c->length[i] = share;
-            kept -= share;
-        }
-        c->chosen[0] = c->stage;
-        c->back[0] = kept = aggi_max(kept, 0);
-        for (i = 0; i < n; i++) {
-            c->chosen[i + 1] = c->x[i];
-            c->back[i + 1] = c->length[i];
-        }
-        status = aggi_combine(c, c->chosen, c->back, n + 1, 1, c->stage);
-        for (i = 0; i < n; i++) c->weight[i] = c->weight[i] * kept + c->length[i];
-    }
-    return status;
-}
-
-/* the n-f rows nearest to center; NULL: of least norm */
-static int aggi_nearest(aggi_ctx *c, const agg_real *center) {
-    size_t i;
-    const int status = aggi_lengths(c, c->x, c->n, center);
-    if (status) return status;
-    for (i = 0; i < c->n; i++) {
-        c->item[i].key = c->length[i];
-        c->item[i].index = i;
-    }
-    if (center) c->item[c->pivot].key = -1; /* itself first, whatever coincides with it */
-    aggi_sort(c->item, c->item_tmp, c->n);
-    aggi_choose(c, c->item, c->n - c->f);
-    return AGG_OK;
-}
-
-/* Largest eigenvalue of the symmetric positive semidefinite n x n matrix a, its vector in v.
-   Squares a again and again, so that only the top eigenspace is left, degenerate or not: no start
-   vector that could be orthogonal to it. */
-static double aggi_top_eigen(const double *a, double *b, double *t, size_t n, double *v) {
-    double trace = 0, norm = 0, value = 0;
-    size_t i, j, k, top = 0, round;
-    for (i = 0; i < n; i++) {
-        trace += a[i * n + i];
-        v[i] = 0;
-    }
-    if (!(trace > 0)) return 0;
-    for (i = 0; i < n * n; i++) b[i] = a[i] / trace;
-    for (round = 0; round < 24; round++) {
-        for (i = 0; i < n * n; i++) t[i] = 0;
-        for (i = 0; i < n; i++)
-            for (k = 0; k < n; k++) {
-                const double f = b[i * n + k];
-                for (j = 0; j < n; j++) t[i * n + j] += f * b[k * n + j];
-            }
-        for (i = 0, trace = 0; i < n; i++) trace += t[i * n + i];
-        for (i = 0; i < n * n; i++) b[i] = t[i] / trace;
-        if (1 - trace < 1e-14) break; /* the trace of the square is 1 when one eigenvalue is left */
-    }
-    for (i = 1; i < n; i++)
-        if (b[i * n + i] > b[top * n + top]) top = i;
-    for (i = 0; i < n; i++) norm += b[top * n + i] * b[top * n + i];
-    for (i = 0; i < n; i++) v[i] = b[top * n + i] / aggi_root0(norm);
-    for (i = 0; i < n; i++)
-        for (j = 0; j < n; j++) value += v[i] * a[i * n + j] * v[j];
-    return aggi_max(value, 0);
-}
-
-/* Gram matrix of the rows around their mean with weights c_i: g_ij = (x_i - mu).(x_j - mu), from
-   pair distances / unit. */
-static void aggi_centred_gram(const aggi_ctx *c, const double *weight, double unit,
-                              const size_t *rows, size_t m, double *g) {
-    double *q = c->vec, total = 0, half = 0;
-    size_t i, j;
-    for (i = 0; i < m; i++) total += weight[i];
-    for (i = 0; i < m; i++) {
-        for (j = 0, q[i] = 0; j < m; j++)
-            if (weight[j] > 0)
-                q[i] += weight[j] / total *
-                        aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit);
-        half += 0.5 * weight[i] / total * (weight[i] > 0 ? q[i] : 0);
-    }
-    for (i = 0; i < m; i++)
-        for (j = 0; j < m; j++)
-            g[i * m + j] =
-                0.5 * (q[i] + q[j] - aggi_pair_square(c, c->pair[rows[i] * c->n + rows[j]], unit)) -
-                half;
-}
-
-static int aggi_caf(aggi_ctx *c) {
-    const size_t n = c->n;
-    double *w = c->vec + n, *v = c->vec + 2 * n, *tau = c->vec + 3 * n, *scaled = c->mat2,
-           best = aggi_infinity(), left;
-    size_t i, j, *all = c->pick;
-    const int status = aggi_pairs(c);
-    if (status) return status;
-    for (i = 0; i < n; i++) {
-        w[i] = 1;
-        all[i] = i;
-    }
-    do {
-        double unit = 0, spread, most = 0;
-        for (i = 0; i < n; i++)
-            for (j = 0; j < i; j++)
-                if (w[i] > 0 && w[j] > 0) unit = aggi_max(unit, c->pair[i * n + j]);
-        for (i = 0, left = 0; i < n; i++) left += w[i];
-        spread = 0;
-        if (unit > 0) {
-            aggi_centred_gram(c, w, unit, all, n, c->mat);
-            for (i = 0; i < n; i++)
-                for (j = 0; j < n; j++)
-                    scaled[i * n + j] = w[i] > 0 && w[j] > 0 ? aggi_root0(w[i]) * aggi_root0(w[j]) *
-                                                                   c->mat[i * n + j] / left
-                                                             : 0;
-            spread = aggi_root0(aggi_root0(aggi_top_eigen(scaled, c->mat3, c->mat4, n, v))) *
-                     aggi_pair_root(c, unit);
-        }
-        if (spread < best) {
-            best = spread;
-            memcpy(c->weight, w, n * sizeof *w);
-            c->total = left;
-        }
-        if (!(spread > 0)) break;
-        for (i = 0; i < n; i++) {
-            for (j = 0, tau[i] = 0; j < n; j++)
-                if (w[j] > 0) tau[i] += c->mat[i * n + j] * aggi_root0(w[j]) * v[j];
-            tau[i] *= tau[i];
-            if (w[i] > 0) most = aggi_max(most, tau[i]);
-        }
-        if (!(most > 0)) break;
-        for (i = 0, left = 0; i < n; i++) {
-            w[i] = w[i] > 0 ? aggi_max(0, w[i] * (1 - tau[i] / most)) : 0;
-            left += w[i];
-        }
-    } while (left > (double)(n - 2 * c->f));
-    return AGG_OK;
-}
-
-/* top eigenvalue of its scatter */
-static double aggi_subset_spread(aggi_ctx *c, const size_t *rows, size_t m, double unit) {
-    double *one = c->vec + c->n;
-    size_t i;
-    for (i = 0; i < m; i++) one[i] = 1;
-    aggi_centred_gram(c, one, unit, rows, m, c->mat);
-    return aggi_top_eigen(c->mat, c->mat3, c->mat4, m, c->vec + 2 * c->n);
-}
-
-/* Subsets in lexicographic order, depth first. A scatter matrix only grows with more rows, and that
-   of two rows has the top eigenvalue ||a - b||^2/2: a pair too far apart ends a branch. The
-   smallest ball gives the first bound. */
-static int aggi_smea(aggi_ctx *c) {
-    const size_t n = c->n, keep = n - c->f;
-    size_t *pick = c->pick, *best = c->pick + n, depth = 0, i, next = 0;
-    double unit, bound;
-    int status = aggi_pairs(c);
-    if (status) return status;
-    aggi_best_ball(c, keep, &unit);
-    for (i = 0; i < keep; i++) best[i] = c->item[i].index;
-    bound = unit > 0 ? aggi_subset_spread(c, best, keep, unit) * (1 + 1e-9) : 0;
-    while (unit > 0) {
-        int far_off = 0;
-        if (n - next < keep - depth) { /* too few rows left: back up */
-            if (!depth) break;
-            next = pick[--depth] + 1;
-            continue;
-        }
-        if (++c->report.nodes > aggi_budget(c->desc)) {
-            c->report.nodes--;
-            status = AGG_INEXACT;
-            break;
-        }
-        for (i = 0; i < depth && !far_off; i++)
-            far_off = aggi_pair_square(c, c->pair[pick[i] * n + next], unit) > 2 * bound;
-        if (far_off) {
-            next++;
-            continue;
-        }
-        pick[depth++] = next++;
-        if (depth == keep) {
-            const double spread = aggi_subset_spread(c, pick, keep, unit);
-            if (spread <
-                bound) { /* the next one must be better by more than rounding: ties to the first */
-                bound = spread * (1 - 1e-9);
-                memcpy(best, pick, keep * sizeof *best);
-            }
-            next = pick[--depth] + 1;
-        }
-    }
-    for (i = 0; i < n; i++) c->weight[i] = 0;
-    for (i = 0; i < keep; i++) c->weight[best[i]] = 1;
-    c->total = (double)keep;
-    return status;
-}
-
-/* ---- 6 pre-aggregations: each is a matrix of weights that makes new rows of the rows in play */
-
-static void aggi_mix_job(void *arg, size_t s) {
-    aggi_ctx *c = (aggi_ctx *)arg;
-    const aggi_mix *m = &c->mix[c->mixes];
-    const size_t end = aggi_slice_begin(c, s + 1);
-    double acc[AGGI_BLOCK];
-    size_t at, j, k, width;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = end - at < AGGI_BLOCK ? end - at : AGGI_BLOCK;
-        for (j = 0; j < m->n_out; j++) {
-            const double *w = m->weight + j * m->n_in;
-            aggi_combine_columns(c->avx2, c->x, w, m->n_in, m->total[j], at, width, acc);
-            for (k = 0; k < width; k++) {
-                if (!aggi_finite(acc[k]))
-                    acc[k] = aggi_combine_giants(c->x, w, m->n_in, m->total[j], at + k);
-                m->rows[j * c->dim + at + k] = (agg_real)acc[k];
-            }
-        }
-    }
-}
-
-static void aggi_mix_nnm(aggi_ctx *c, aggi_mix *m) {
-    const size_t keep = c->n - c->f;
-    size_t i, j;
-    (void)aggi_pairs(c);
-    for (i = 0; i < c->n; i++) {
-        aggi_by_distance(c, i);
-        for (j = 0; j < keep; j++) m->weight[i * c->n + c->item[j].index] = 1;
-        m->total[i] = (double)keep;
-    }
-}
-
-/* Fisher-Yates, then groups of neighbours */
-static void aggi_mix_bucketing(aggi_ctx *c, aggi_mix *m) {
-    const agg_rng rng = c->desc->rng;
-    const size_t size = aggi_bucket(c->desc);
-    size_t i, pivot = c->pivot;
-    for (i = 0; i < c->n; i++) c->item[i].index = i;
-    for (i = c->n; i-- > 1;) {
-        const size_t j = (size_t)(rng.next(rng.self) % (i + 1)), t = c->item[i].index;
-        c->item[i].index = c->item[j].index;
-        c->item[j].index = t;
-    }
-    m->n_out = (c->n - 1) / size + 1;
-    for (i = 0; i < c->n; i++) {
-        m->weight[i / size * c->n + c->item[i].index] = 1;
-        m->total[i / size] += 1;
-        if (c->item[i].index == pivot) c->pivot = i / size;
-    }
-}
-
-static void aggi_mix_clip(aggi_ctx *c, aggi_mix *m, int adaptive) {
-    double most = aggi_root0(c->desc->clip);
-    size_t i;
-    (void)aggi_lengths(c, c->x, c->n, NULL);
-    if (adaptive) { /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
-        const size_t clipped = (size_t)((double)(2 * c->f) * (double)(c->n - c->f) / (double)c->n);
-        for (i = 0; i < c->n; i++) {
-            c->item[i].key = c->length[i];
-            c->item[i].index = i;
-        }
-        aggi_sort(c->item, c->item_tmp, c->n);
-        most = c->item[c->n - clipped - 1].key;
-    }
-    for (i = 0; i < c->n; i++) {
-        m->weight[i * c->n + i] = c->length[i] > most ? aggi_ratio(most, c->length[i]) : 1;
-        m->total[i] = 1;
-    }
-}
-
-/* the rows are known to be finite, so nothing can go wrong */
-static void aggi_pre_aggregate(aggi_ctx *c, size_t which) {
-    const agg_pre pre = c->desc->pre[which];
-    aggi_mix *m = &c->mix[c->mixes];
-    size_t i;
-    if (pre == AGG_PRE_NONE) return;
-    *m = c->mix_room[which];
-    m->n_in = m->n_out = c->n;
-    memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
-    memset(m->total, 0, c->n * sizeof *m->total);
-    if (pre == AGG_PRE_NNM)
-        aggi_mix_nnm(c, m);
-    else if (pre == AGG_PRE_BUCKETING)
-        aggi_mix_bucketing(c, m);
-    else
-        aggi_mix_clip(c, m, pre == AGG_PRE_ARC);
-    aggi_run(c, aggi_mix_job);
-    c->n = m->n_out;
-    for (i = 0; i < c->n; i++) c->x[i] = m->rows + i * c->dim;
-    c->mixes++;
-}
-
-/* ---- 7 the call ------------------------------------------------------------------------------ */
-
-static int aggi_positive(double v) { return v > 0 && aggi_finite(v); }
-
-/* is f within what the rule bears among n rows? */
-static int aggi_survives(const agg_desc *d, size_t n) {
-    const int krum = d->rule == AGG_KRUM || d->rule == AGG_MULTI_KRUM || d->rule == AGG_BULYAN;
-    if (d->f > (n - 1) / 2) return 0;
-    if (d->rule == AGG_BULYAN && (n < 3 || d->f > (n - 3) / 4)) return 0;
-    return !(krum && d->classic_krum && (n < 3 || d->f > (n - 3) / 2));
-}
-
-static agg_status aggi_validate(const agg_desc *d) {
-    size_t n, i;
-    if (!d || !d->n || !d->dim) return AGG_ERR_ARG;
-    if ((unsigned)d->rule >= AGG_RULE_COUNT || (unsigned)d->pre[0] >= AGG_PRE_COUNT ||
-        (unsigned)d->pre[1] >= AGG_PRE_COUNT)
-        return AGG_ERR_ARG;
-    if ((aggi_uses_pre(d, AGG_PRE_CLIP) && !aggi_positive(d->clip)) ||
-        (d->tau != 0 && !aggi_positive(d->tau)) || (d->gap != 0 && !aggi_positive(d->gap)) ||
-        (d->rule == AGG_MONNA && d->pivot >= d->n))
-        return AGG_ERR_ARG;
-    if (!aggi_survives(d, d->n)) return AGG_ERR_BOUND;
-    for (i = 0, n = d->n; i < 2; i++) {
-        if (d->pre[i] != AGG_PRE_BUCKETING) continue;
-        if (!d->rng.next) return AGG_ERR_RNG;
-        n = (n - 1) / aggi_bucket(d) + 1;
-        if (!aggi_survives(d, n)) return AGG_ERR_BOUND;
-    }
-    return d->rule == AGG_MULTI_KRUM && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
-}
-
-/* bytes of scratch, 0 if they do not fit a size_t */
-static size_t aggi_measure(const agg_desc *d) {
-    aggi_ctx c;
-    aggi_arena a = aggi_arena_make(NULL, 0);
-    memset(&c, 0, sizeof c);
-    c.desc = d;
-    c.slices = aggi_slices(d->n, d->dim);
-    aggi_layout(&c, &a);
-    return aggi_arena_size(&a);
-}
-
-static void aggi_drop_bad_rows(aggi_ctx *c) {
-    size_t i, m = 0;
-    for (i = 0; i < c->sent_n; i++) {
-        if (!aggi_all_finite(c->sent[i], c->dim)) continue;
-        c->id[m] = c->id[i];
-        c->sent[m++] = c->sent[i];
-    }
-    c->report.dropped += c->sent_n - m;
-    c->sent_n = m;
-    c->checked = 1;
-}
-
-static int aggi_apply_rule(aggi_ctx *c) {
-    switch (c->desc->rule) {
-    case AGG_MDA: return aggi_mda(c);
-    case AGG_CWTM: return aggi_cwtm(c);
-    case AGG_MEAMED: return aggi_meamed(c);
-    case AGG_CWMED: return aggi_cwmed(c);
-    case AGG_KRUM: return aggi_krum(c, 1);
-    case AGG_MULTI_KRUM: return aggi_krum(c, aggi_or(c->desc->q, c->n - c->f));
-    case AGG_GM: return aggi_gm(c);
-    case AGG_MEAN: return aggi_mean(c);
-    case AGG_BULYAN: return aggi_bulyan(c);
-    case AGG_CCLIP: return aggi_cclip(c);
-    case AGG_CGE: return aggi_nearest(c, NULL);
-    case AGG_MONNA: return aggi_nearest(c, c->x[c->pivot]);
-    case AGG_CAF: return aggi_caf(c);
-    case AGG_SMEA: return aggi_smea(c);
-    case AGG_RULE_COUNT: break;
-    }
-    return AGG_ERR_ARG;
-}
-
-/* pre-aggregations and rule on the rows as sent; the result is in c->stage */
-static int aggi_attempt(aggi_ctx *c) {
-    size_t i;
-    int status, combined;
-    c->n = c->sent_n;
-    c->f = c->desc->f - c->report.dropped;
-    c->total = 0;
-    c->mixes = 0;
-    c->report.nodes = 0;
-    for (i = 0; i < c->n; i++) c->x[i] = c->sent[i];
-    for (c->pivot = 0; c->pivot < c->n && c->id[c->pivot] != c->desc->pivot;) c->pivot++;
-    if (c->desc->rule == AGG_MONNA && c->pivot == c->n) return AGG_ERR_PIVOT;
-    for (i = 0; i < 2; i++) aggi_pre_aggregate(c, i);
-    status = aggi_apply_rule(c);
-    if (status < 0 || status > AGG_INEXACT || !(c->total > 0) || c->desc->rule == AGG_GM)
-        return status;
-    combined = aggi_combine(c, c->x, c->weight, c->n, c->total, c->stage);
-    return combined ? combined : status;
-}
-
-/* from the rows the rule saw back through the pre-aggregations to those sent */
-static void aggi_report_weights(aggi_ctx *c) {
-    size_t i, j, m;
-    for (i = 0; i < c->n; i++) c->length[i] = c->total > 0 ? c->weight[i] / c->total : c->weight[i];
-    for (m = c->mixes; m-- > 0;) {
-        const aggi_mix *x = &c->mix[m];
-        for (i = 0; i < x->n_in; i++)
-            for (j = 0, c->back[i] = 0; j < x->n_out; j++)
-                c->back[i] += c->length[j] * x->weight[j * x->n_in + i] / x->total[j];
-        for (i = 0; i < x->n_in; i++) c->length[i] = c->back[i];
-    }
-    for (i = 0; i < c->desc->n; i++) c->report.weight[i] = 0;
-    for (i = 0, c->report.used = 0; i < c->sent_n; i++) {
-        c->report.weight[c->id[i]] = c->length[i];
-        c->report.used += c->length[i] > 0;
-    }
-}
-
-static void aggi_report_suspicion(aggi_ctx *c, const agg_real *out) {
-    double usual;
-    size_t i;
-    c->checked = 1;
-    (void)aggi_lengths(c, c->sent, c->sent_n, out);
-    for (i = 0; i < c->sent_n; i++) {
-        c->item[i].key = c->length[i];
-        c->item[i].index = i;
-    }
-    aggi_sort(c->item, c->item_tmp, c->sent_n);
-    usual = aggi_median_root(c->item, c->sent_n);
-    for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = aggi_infinity();
-    for (i = 0; i < c->sent_n; i++)
-        c->report.suspicion[c->id[i]] = usual > 0          ? aggi_ratio(c->length[i], usual)
-                                        : c->length[i] > 0 ? aggi_infinity()
-                                                           : 1;
-}
-
-AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
-    agg_desc d;
-    memset(&d, 0, sizeof d);
-    d.n = n;
-    d.dim = dim;
-    d.f = f;
-    d.rule = rule;
-    return d;
-}
-
-AGG_API size_t agg_scratch_size(const agg_desc *d) {
-    return aggi_validate(d) == AGG_OK ? aggi_measure(d) : 0;
-}
-
-AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
-                                 void *scratch, size_t scratch_size, agg_report *report) {
-    const agg_status valid = aggi_validate(d);
-    aggi_ctx c;
-    aggi_arena a = aggi_arena_make(scratch, scratch_size);
-    size_t i, need;
-    int status;
-    if (valid != AGG_OK) return valid;
-    if (!rows || !out || !scratch) return AGG_ERR_ARG;
-    need = aggi_measure(d);
-    if (!need) return AGG_ERR_SIZE;
-    if (scratch_size < need) return AGG_ERR_SCRATCH;
-    memset(&c, 0, sizeof c);
-    c.desc = d;
-    c.dim = d->dim;
-    c.slices = aggi_slices(d->n, d->dim);
-    c.avx2 = AGGI_HAS_AVX2;
-    aggi_layout(&c, &a);
-    if (report) {
-        c.report.weight = report->weight;
-        c.report.suspicion = report->suspicion;
-    }
-    for (i = 0; i < d->n; i++)
-        if (rows[i]) {
-            c.id[c.sent_n] = i;
-            c.sent[c.sent_n++] = rows[i];
-        }
-    c.report.dropped = d->n - c.sent_n;
-    if (d->pre[0] != AGG_PRE_NONE || d->pre[1] != AGG_PRE_NONE) aggi_drop_bad_rows(&c);
-    status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
-    if (status == AGGI_SUSPECT) {
-        AGG_ASSERT(!c.checked);
-        aggi_drop_bad_rows(&c);
-        status = c.report.dropped > d->f ? (int)AGG_ERR_ROWS : aggi_attempt(&c);
-    }
-    if (status > AGG_INEXACT) {
-        if (report) report->dropped = c.report.dropped;
-        return (agg_status)status;
-    }
-    memcpy(out, c.stage, d->dim * sizeof *out);
-    if (c.report.weight) aggi_report_weights(&c);
-    if (c.report.suspicion) aggi_report_suspicion(&c, out);
-    if (report) *report = c.report;
-    return (agg_status)status;
-}
-
-/* ---- 8 what a host can ask ------------------------------------------------------------------- */
-
-AGG_API const char *agg_status_text(agg_status s) {
-#define AGG_X(id, text)                                                                            \
-    case id: return text;
-    switch (s) { AGG_STATUS_LIST(AGG_X) case AGG_STATUS_COUNT : break; }
-#undef AGG_X
-    return "unknown status";
-}
-
-AGG_API const char *agg_rule_name(agg_rule rule) {
-#define AGG_X(id, name, cost, optimal)                                                             \
-    case id: return name;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-#undef AGG_X
-    return "unknown rule";
-}
-
-AGG_API const char *agg_rule_cost(agg_rule rule) {
-#define AGG_X(id, name, cost, optimal)                                                             \
-    case id: return cost;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-#undef AGG_X
-    return "unknown rule";
-}
 
 AGG_API const char *agg_attack_name(agg_attack_kind kind) {
-#define AGG_X(id, name)                                                                            \
-    case id: return name;
-    switch (kind) { AGG_ATTACK_LIST(AGG_X) case AGG_ATTACK_COUNT : break; }
-#undef AGG_X
-    return "unknown attack";
+    return (unsigned)kind < AGG_ATTACK_COUNT ? aggi_attacks[kind].name : "unknown attack";
 }
 
-AGG_API int agg_rule_is_order_optimal(agg_rule rule) {
-#define AGG_X(id, name, cost, optimal)                                                             \
-    case id: return optimal;
-    switch (rule) { AGG_RULE_LIST(AGG_X) case AGG_RULE_COUNT : break; }
-#undef AGG_X
-    return 0;
-}
-
-AGG_API size_t agg_max_f(agg_rule rule, size_t n) {
-    if ((unsigned)rule >= AGG_RULE_COUNT || rule == AGG_MEAN || !n) return 0;
-    if (rule == AGG_BULYAN) return n < 3 ? 0 : (n - 3) / 4;
-    return (n - 1) / 2;
-}
-
-AGG_API double agg_lambda(agg_rule rule, size_t n, size_t f, size_t dim) {
-    const double N = (double)n, F = (double)f,
-                 delta = aggi_min(aggi_root0((double)dim), 2 * aggi_root0(N - F));
-    const int broken = !n || f > (n - 1) / 2;
-    switch (rule) {
-    case AGG_MDA: return broken ? aggi_infinity() : 2 * F / (N - F);
-    case AGG_CWTM: return broken ? aggi_infinity() : F / (N - F) * delta;
-    case AGG_MEAMED: return broken ? aggi_infinity() : 2 * F / (N - F) * delta;
-    case AGG_CWMED: return broken ? aggi_infinity() : N / (2 * (N - F)) * delta;
-    case AGG_KRUM:
-    case AGG_MULTI_KRUM: return broken ? aggi_infinity() : 1 + aggi_root0((N - F) / (N - 2 * F));
-    case AGG_GM:
-        return broken ? aggi_infinity() : 1 + aggi_root0((N - F) * (N - F) / (N * (N - 2 * F)));
-    case AGG_MEAN: return n && !f ? 0 : aggi_infinity();
-    case AGG_BULYAN:
-    case AGG_CCLIP:
-    case AGG_CGE:
-    case AGG_MONNA:
-    case AGG_CAF:
-    case AGG_SMEA:
-    case AGG_RULE_COUNT: break;
-    }
-    return -1;
-}
-
-AGG_API double agg_sample_complexity(agg_rule rule, double eps, size_t n, size_t f, size_t dim) {
-    const double lambda = agg_lambda(rule, n, f, dim);
-    if (lambda < 0) return -1;
-    if (!(eps > 0) || !aggi_finite(lambda)) return aggi_infinity();
-    return aggi_max(0, -aggi_log(eps)) / (eps * eps) *
-           (1 / (double)n + lambda * lambda * aggi_log((double)n));
-}
-
-/* roots of ||out - mean_G|| and of the diameter of G */
-static void aggi_measure_set(const agg_real *const *rows, size_t n, size_t dim, const agg_real *out,
-                             uint64_t set, double *error, double *diameter) {
-    const double count = (double)aggi_popcount(set);
-    const agg_real *first = rows[aggi_lowest(set)];
-    double big = 0, unit, sum = 0;
-    size_t i, j, k;
-    for (k = 0; k < dim; k++) {
-        big = aggi_max(big, aggi_abs((double)out[k]));
-        for (i = 0; i < n; i++)
-            if (set >> i & 1) big = aggi_max(big, aggi_abs((double)rows[i][k]));
-    }
-    unit = big > 0 ? aggi_near_power(aggi_root0(big)) : 1;
-    for (k = 0; k < dim; k++) {
-        const double base = (double)first[k] / unit;
-        double off = (double)out[k] / unit - base;
-        for (i = 0; i < n; i++)
-            if (set >> i & 1) off -= ((double)rows[i][k] / unit - base) / count;
-        sum += off * off;
-    }
-    *error = aggi_root0(aggi_root0(sum)) * aggi_root0(unit);
-    *diameter = 0;
-    for (i = 0; i < n; i++)
-        for (j = 0; j < i; j++)
-            if (set >> i & set >> j & 1)
-                *diameter = aggi_max(*diameter, aggi_root(rows[i], rows[j], dim));
-}
-
-AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t dim, size_t f,
-                                  const agg_real *out, double *ratio, uint64_t *worst) {
-    uint64_t set, low, up;
-    double error, diameter, most = -1, here;
-    size_t i;
-    if (!rows || !out || !ratio || !n || !dim || n > 63) return AGG_ERR_ARG;
-    if (f > (n - 1) / 2) return AGG_ERR_BOUND;
-    for (i = 0; i < n; i++)
-        if (!rows[i] || !aggi_all_finite(rows[i], dim)) return AGG_ERR_ROWS;
-    if (!aggi_all_finite(out, dim)) return AGG_ERR_ARG;
-    for (set = ((uint64_t)1 << (n - f)) - 1; set < (uint64_t)1 << n;
-         set = ((up ^ set) >> 2) / low | up) {
-        low = set & (~set + 1); /* Gosper: the next number with as many ones */
-        up = set + low;
-        aggi_measure_set(rows, n, dim, out, set, &error, &diameter);
-        here = error > 0 ? diameter > 0 ? aggi_ratio(error, diameter) : aggi_infinity() : 0;
-        if (here > most) {
-            most = here;
-            if (worst) *worst = set;
-        }
-    }
-    *ratio = most;
-    return AGG_OK;
-}
-
-/* ---- 9 attacks ------------------------------------------------------------------------------- */
-
-static void aggi_honest(const agg_real *const *honest, size_t n, size_t k, double *mean,
-                        double *deviation) {
-    double sum = 0, squares = 0;
-    size_t i;
-    for (i = 0; i < n; i++) sum += (double)honest[i][k] / (double)n;
-    for (i = 0; i < n; i++)
-        squares += ((double)honest[i][k] - sum) * ((double)honest[i][k] - sum) / (double)n;
-    *mean = sum;
-    *deviation = aggi_root0(squares);
+/* does it look at the honest rows? */
+static int aggi_reads_rows(int reads, const agg_real *own) {
+    return (reads & (AGGI_HONEST | AGGI_TARGET)) || ((reads & AGGI_OWN) && !own);
 }
 
 /* How many deviations an adversary may stray so that, with the adversaries' help, it still looks
@@ -3284,80 +3986,78 @@ static double aggi_alie_z(size_t n, size_t f) {
     return aggi_normal_quantile((honest - needed) / honest);
 }
 
-static double aggi_default_strength(const agg_attack_desc *a) {
-    switch (a->kind) {
-    case AGG_ATTACK_SIGN_FLIP: return 2.5;
-    case AGG_ATTACK_NOISE: return 3;
-    case AGG_ATTACK_IPM: return 0.5;
-    case AGG_ATTACK_ALIE: return aggi_alie_z(a->n, a->f);
-    case AGG_ATTACK_GAUSSIAN:
-    case AGG_ATTACK_ZERO:
-    case AGG_ATTACK_MIMIC:
-    case AGG_ATTACK_INF:
-    case AGG_ATTACK_NAN:
-    case AGG_ATTACK_COUNT: break;
-    }
-    return 1;
+static double aggi_strength(const agg_attack_desc *a) {
+    const aggi_attack *kind = &aggi_attacks[a->kind];
+    if (a->strength != 0) return a->strength;
+    return kind->reads & AGGI_MAJORITY ? aggi_alie_z(a->n, a->f) : kind->strength;
 }
 
-/* are the honest rows read? */
-static int aggi_attack_looks_around(agg_attack_kind kind, const agg_real *own) {
-    const int looks_at_own =
-        kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
-    return kind == AGG_ATTACK_IPM || kind == AGG_ATTACK_ALIE || kind == AGG_ATTACK_MIMIC ||
-           (looks_at_own && !own);
+static int aggi_all_there(const agg_real *const *rows, size_t n) {
+    size_t i;
+    for (i = 0; rows && i < n; i++)
+        if (!rows[i]) return 0;
+    return rows && n;
 }
 
 static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest,
                                     size_t honest_n, size_t dim, const agg_real *own,
                                     const agg_real *out) {
-    size_t i;
+    int reads;
     if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength))
         return AGG_ERR_ARG;
-    if (aggi_attack_looks_around(a->kind, own)) {
-        if (!honest || !honest_n) return AGG_ERR_ARG;
-        for (i = 0; i < honest_n; i++)
-            if (!honest[i]) return AGG_ERR_ARG;
-    }
-    if (a->kind == AGG_ATTACK_MIMIC && a->target >= honest_n) return AGG_ERR_ARG;
-    if (a->kind == AGG_ATTACK_ALIE && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2))
+    reads = aggi_attacks[a->kind].reads;
+    if (aggi_reads_rows(reads, own) && !aggi_all_there(honest, honest_n)) return AGG_ERR_ARG;
+    if ((reads & AGGI_TARGET) && a->target >= honest_n) return AGG_ERR_ARG;
+    if ((reads & AGGI_MAJORITY) && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2))
         return AGG_ERR_BOUND;
-    if ((a->kind == AGG_ATTACK_NOISE || a->kind == AGG_ATTACK_GAUSSIAN) && !a->rng.next)
-        return AGG_ERR_RNG;
-    return AGG_OK;
+    return (reads & AGGI_RANDOM) && !a->rng.next ? AGG_ERR_RNG : AGG_OK;
+}
+
+/* mean, deviation and mine of number k */
+static void aggi_look(aggi_adversary *a, int reads, size_t k) {
+    const double n = (double)a->honest_n;
+    double sum = 0, squares = 0;
+    size_t i;
+    if ((reads & AGGI_HONEST) || ((reads & AGGI_OWN) && !a->own)) {
+        for (i = 0; i < a->honest_n; i++) sum += (double)a->honest[i][k] / n;
+        for (i = 0; i < a->honest_n; i++)
+            squares += aggi_squared((double)a->honest[i][k] - sum) / n;
+    }
+    a->mean = sum;
+    a->deviation = aggi_root0(squares);
+    a->mine = a->own ? (double)a->own[k] : sum;
+}
+
+static double aggi_own_range(aggi_adversary *a, int reads) {
+    double low = DBL_MAX, high = -DBL_MAX;
+    size_t k;
+    for (k = 0; k < a->dim; k++) {
+        aggi_look(a, reads, k);
+        low = aggi_min(low, a->mine);
+        high = aggi_max(high, a->mine);
+    }
+    return high - low;
 }
 
 AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
                               size_t honest_n, size_t dim, const agg_real *own, agg_real *out) {
     const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
-    int around;
-    double s, mean = 0, deviation = 0, low = DBL_MAX, high = -DBL_MAX;
+    const aggi_attack *kind;
+    aggi_adversary adversary;
     size_t k;
     if (valid != AGG_OK) return valid;
-    around = aggi_attack_looks_around(a->kind, own);
-    s = a->strength != 0 ? a->strength : aggi_default_strength(a);
-    for (k = 0; k < dim && a->kind == AGG_ATTACK_NOISE; k++) {
-        if (!own) aggi_honest(honest, honest_n, k, &mean, &deviation);
-        low = aggi_min(low, own ? (double)own[k] : mean);
-        high = aggi_max(high, own ? (double)own[k] : mean);
-    }
+    kind = &aggi_attacks[a->kind];
+    memset(&adversary, 0, sizeof adversary);
+    adversary.desc = a;
+    adversary.honest = honest;
+    adversary.own = own;
+    adversary.honest_n = honest_n;
+    adversary.dim = dim;
+    adversary.s = aggi_strength(a);
+    if (kind->reads & AGGI_RANGE) adversary.range = aggi_own_range(&adversary, kind->reads);
     for (k = 0; k < dim; k++) {
-        double mine, v = 0;
-        if (around) aggi_honest(honest, honest_n, k, &mean, &deviation);
-        mine = own ? (double)own[k] : mean;
-        switch (a->kind) {
-        case AGG_ATTACK_SIGN_FLIP: v = -s * mine; break;
-        case AGG_ATTACK_NOISE: v = mine + s * (high - low) * (2 * aggi_uniform(a->rng) - 1); break;
-        case AGG_ATTACK_GAUSSIAN: v = mine + s * aggi_normal_quantile(aggi_uniform(a->rng)); break;
-        case AGG_ATTACK_IPM: v = -s * mean; break;
-        case AGG_ATTACK_ALIE: v = mean - s * deviation; break;
-        case AGG_ATTACK_MIMIC: v = (double)honest[a->target][k]; break;
-        case AGG_ATTACK_INF: v = k % 2 ? -aggi_infinity() : aggi_infinity(); break;
-        case AGG_ATTACK_NAN: v = aggi_infinity() - aggi_infinity(); break;
-        case AGG_ATTACK_ZERO:
-        case AGG_ATTACK_COUNT: break;
-        }
-        out[k] = (agg_real)v;
+        aggi_look(&adversary, kind->reads, k);
+        out[k] = (agg_real)kind->number(&adversary, k);
     }
     return AGG_OK;
 }

@@ -402,21 +402,13 @@ TEST pools(agg_rule rule) {
 static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
     const size_t size = agg_scratch_size(d);
     void *scratch = need(malloc(size));
-    aggi_arena arena = aggi_arena_make(scratch, size);
-    aggi_ctx c;
+    aggi_call c;
     int status;
-    memset(&c, 0, sizeof c);
-    c.desc = d;
-    c.dim = d->dim;
-    c.slices = aggi_slices(d->n, d->dim);
-    aggi_layout(&c, &arena);
-    for (c.sent_n = 0; c.sent_n < d->n; c.sent_n++) {
-        c.id[c.sent_n] = c.sent_n;
-        c.sent[c.sent_n] = x[c.sent_n];
-    }
-    aggi_drop_bad_rows(&c);
-    status = aggi_attempt(&c);
-    memcpy(out, c.stage, d->dim * sizeof *out);
+    (void)aggi_begin(&c, d, scratch, size);
+    c.avx2 = 0;
+    aggi_collect(&c, x);
+    status = aggi_aggregate(&c);
+    memcpy(out, c.out, d->dim * sizeof *out);
     free(scratch);
     return status;
 }

@@ -16,7 +16,7 @@ int main(void) { return 0; }
 #elif !defined(STRICT_IMPLEMENTATION_ONLY)
 static int use_questions(void) {
     const int texts = agg_status_text(AGG_OK) && agg_rule_name(AGG_MDA) && agg_rule_cost(AGG_MDA) &&
-                      agg_attack_name(AGG_ATTACK_ZERO);
+                      agg_attack_name(AGG_ATTACK_ZERO) && agg_pre_name(AGG_PRE_NNM);
     const int numbers = agg_lambda(AGG_MDA, 5, 1, 2) > 0 &&
                         agg_sample_complexity(AGG_MDA, 0.1, 5, 1, 2) > 0 &&
                         agg_max_f(AGG_MDA, 5) == 2 && agg_rule_is_order_optimal(AGG_MDA);
