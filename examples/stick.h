@@ -24,26 +24,23 @@
 /* ---- the tasks */
 enum { STICK_TASKS = 6, STICK_NUMBERS = 17 }; /* no observation or action is longer */
 
+/* of any task: a body of planar.h becomes what its task's _env() makes it */
 typedef union stick_state {
     cartpole cart;
-    inverted_pendulum pole;
-    inverted_double_pendulum poles;
-    hopper hop;
-    walker2d walk;
-    half_cheetah run;
+    planar_body body;
 } stick_state;
 
 PLOT_FN rn_env stick_cart(stick_state *s) { return cartpole_env(&s->cart); }
 
-PLOT_FN rn_env stick_pole(stick_state *s) { return inverted_pendulum_env(&s->pole); }
+PLOT_FN rn_env stick_pole(stick_state *s) { return inverted_pendulum_env(&s->body); }
 
-PLOT_FN rn_env stick_poles(stick_state *s) { return inverted_double_pendulum_env(&s->poles); }
+PLOT_FN rn_env stick_poles(stick_state *s) { return inverted_double_pendulum_env(&s->body); }
 
-PLOT_FN rn_env stick_hop(stick_state *s) { return hopper_env(&s->hop); }
+PLOT_FN rn_env stick_hop(stick_state *s) { return hopper_env(&s->body); }
 
-PLOT_FN rn_env stick_walk(stick_state *s) { return walker2d_env(&s->walk); }
+PLOT_FN rn_env stick_walk(stick_state *s) { return walker2d_env(&s->body); }
 
-PLOT_FN rn_env stick_run(stick_state *s) { return half_cheetah_env(&s->run); }
+PLOT_FN rn_env stick_run(stick_state *s) { return half_cheetah_env(&s->body); }
 
 /* clang-format off */
 static const planar_model stick_cart_model = { /* CartPole is no task of planar.h: joints and capsules to be drawn */
