@@ -77,7 +77,7 @@ static player player_make(rn_env env) {
     return p;
 }
 
-/* ---- 1 beside MuJoCo ------------------------------------------------------------------------- */
+/* ---- 1 beside MuJoCo */
 static void print_header(void) {
     printf("\ncontrol steps a second, one thread, random actions with resets\n  %-26s %12s",
            "environment", "ours");
@@ -229,7 +229,7 @@ static void bench_parts(rn_env env, part_fn *fn) {
     }
 }
 
-/* ---- 3 CartPole as one writes it without further thought ------------------------------------- */
+/* ---- 3 CartPole as one writes it without further thought */
 typedef struct plain_cartpole {
     double x, v, angle, spin;
     int steps;

@@ -81,7 +81,7 @@ PLOT_FN plot_box plot_make_box(double x, double y, double w, double h) {
     return b;
 }
 
-/* ---- scales and ticks ------------------------------------------------------------------------------------------ */
+/* ---- scales and ticks */
 /* 0..1, clamped; what is not a number goes to the loud end */
 PLOT_FN double plot_at(const plot_scale *s, double v) {
     double t =
@@ -140,7 +140,7 @@ PLOT_FN const char *plot_number(char buffer[32], double v) {
     return buffer;
 }
 
-/* ---- page ------------------------------------------------------------------------------------------------------ */
+/* ---- page */
 /* five anchors, straight lines between them */
 PLOT_FN int plot_channel(const int *anchor, int stride, double t) {
     int k = t >= 1 ? 3 : (int)(4 * t);
@@ -237,7 +237,7 @@ PLOT_FN int plot_close(plot *p) {
     return fclose(p->out) != 0 || bad ? -1 : 0;
 }
 
-/* ---- panels ---------------------------------------------------------------------------------------------------- */
+/* ---- panels */
 /* ticks below the box */
 PLOT_FN void plot_axis_x(plot *p, plot_box b, const plot_scale *s, size_t max) {
     double tick[32];
@@ -300,7 +300,7 @@ PLOT_FN void plot_heatmap(plot *p, plot_box b, const plot_heat *h) {
                     h->scale_label);
 }
 
-/* ---- curves ---------------------------------------------------------------------------------------------------- */
+/* ---- curves */
 /* mean of k runs and the 95 % confidence interval of the mean by Student's t; value: k rows of n.
    y, lo, hi: n. */
 PLOT_FN void plot_confidence(const double *value, size_t k, size_t n, double *y, double *lo,
@@ -429,7 +429,7 @@ PLOT_FN double plot_legend(plot *p, double x, double y, const plot_curve *curve,
     return x;
 }
 
-/* ---- the same chart in a terminal: braille, 2 x 4 dots a character ---------------------------------------------- */
+/* ---- the same chart in a terminal: braille, 2 x 4 dots a character */
 #define PLOT_CELLS 200
 
 typedef struct plot_canvas {

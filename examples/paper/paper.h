@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- options and clocks ---------------------------------------------------------------------------------------- */
+/* ---- options and clocks */
 /* known: option names with a blank behind each. Bit i of the answer: the i-th is there. --help, or
    anything unknown, ends the program. */
 PLOT_FN unsigned paper_options(int argc, char **argv, const char *known, const char *usage) {
@@ -59,7 +59,7 @@ PLOT_FN double paper_cpu(void) {
     return paper_clock(CLOCK_THREAD_CPUTIME_ID);
 } /* of the calling thread */
 
-/* ---- claims: a Markdown table, and the same on the terminal ----------------------------------------------------- */
+/* ---- claims: a Markdown table, and the same on the terminal */
 typedef struct paper_claims {
     FILE *md;
     size_t claims, held, open;
@@ -118,7 +118,7 @@ PLOT_FN int paper_claims_close(paper_claims *c) {
     return fclose(c->md) != 0 || bad ? -1 : 0;
 }
 
-/* ---- slopes ----------------------------------------------------------------------------------------------------- */
+/* ---- slopes */
 typedef struct paper_slope {
     double value, lo, hi; /* exponent of x and its 95 % confidence interval */
     double scale;         /* y = scale x^value */
@@ -160,7 +160,7 @@ PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, si
     return s;
 }
 
-/* ---- progress --------------------------------------------------------------------------------------------------- */
+/* ---- progress */
 typedef struct paper_progress {
     pthread_mutex_t lock;
     double total, done, start, shown;
@@ -186,7 +186,7 @@ PLOT_FN void paper_progress_add(paper_progress *p, double amount) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- results that survive an interruption: lines of "key,number,number,.." --------------------------------------- */
+/* ---- results that survive an interruption: lines of "key,number,number,.." */
 typedef struct paper_store {
     pthread_mutex_t lock;
     FILE *out;
