@@ -204,6 +204,13 @@ static double time_part(const planar_task *t, part_fn *fn, int part, sample *s, 
     return (bench_cpu() - start) / STATES;
 }
 
+static void print_parts(const planar_model *m, const bench_stat *t, double rounds) {
+    const double dynamics = 1e9 * bench_min(&t[DYNAMICS]), with = 1e9 * bench_min(&t[CONTACTS]);
+    const double all = 1e9 * bench_min(&t[ACCELERATIONS]), step = 1e9 * bench_min(&t[STEP]);
+    printf("  %-26s %8.0f %8.0f %8.0f %10.2f %12d %10.0f\n", m->name, dynamics, with - dynamics,
+           all - with, rounds, m->euler ? 1 : 4, step);
+}
+
 static void bench_parts(rn_env env, part_fn *fn) {
     static sample s;
     static player p;
@@ -219,14 +226,7 @@ static void bench_parts(rn_env env, part_fn *fn) {
     for (int i = 0; i < (bench_quick() ? 10 : 60); i++)
         for (int part = 0; part < PARTS; part++)
             bench_add(&t[part], time_part(b->task, fn, part, &s, &k, &rounds[part]));
-    {
-        const double dynamics = 1e9 * bench_min(&t[DYNAMICS]),
-                     contacts = 1e9 * bench_min(&t[CONTACTS]) - dynamics,
-                     all = 1e9 * bench_min(&t[ACCELERATIONS]);
-        printf("  %-26s %8.0f %8.0f %8.0f %10.2f %12d %10.0f\n", b->task->model->name, dynamics,
-               contacts, all - dynamics - contacts, rounds[ACCELERATIONS],
-               b->task->model->euler ? 1 : 4, 1e9 * bench_min(&t[STEP]));
-    }
+    print_parts(b->task->model, t, rounds[ACCELERATIONS]);
 }
 
 /* ---- 3 CartPole as one writes it without further thought */
