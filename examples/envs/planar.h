@@ -392,8 +392,9 @@ ENV_INLINE int planar_nearest(const planar_bar *one, const planar_bar *two, doub
     const double det = aa * bb - ab * ab, size = aa + bb + 2 * (aa > bb ? aa : bb);
     const int parallel = det < 1e-15 * aa * bb;
     double line, s2;
-    if (gx * gx + gz * gz > 2 * (size + reach * reach)) return 0; /* (|u1| + |u2| + reach)^2 */
-    line = parallel ? 0 : (ga * bb - gb * ab) / det;              /* where the lines meet */
+    /* too far apart: the right side is at least (|u1| + |u2| + reach)^2 */
+    if (gx * gx + gz * gz > 2 * (size + reach * reach)) return 0;
+    line = parallel ? 0 : (ga * bb - gb * ab) / det; /* where the lines meet */
     *s1 = planar_unit(line);
     s2 = (*s1 * ab - gb) / bb;
     if (s2 > 1 || s2 < -1) {
@@ -422,7 +423,7 @@ ENV_INLINE void planar_meet(const planar_model *m, const planar_mass *mass, int 
     planar_touch *t;
     if (!planar_nearest(&one, &two, gx, gz, reach, &s1, &px, &pz)) return;
     gap2 = px * px + pz * pz;
-    if (!(gap2 < reach * reach && gap2 >= 1e-30)) return; /* 0: an end on the other segment */
+    if (!(gap2 < reach * reach && gap2 >= 1e-30)) return; /* 0: an end lies on the other segment */
     gap = planar_root(gap2);
     depth = reach - gap;
     if (!(depth > 0)) return;
@@ -434,7 +435,8 @@ ENV_INLINE void planar_meet(const planar_model *m, const planar_mass *mass, int 
     t->pair = which;
     t->nx = px / gap;
     t->nz = pz / gap;
-    way = cap1->radius + 0.5 * (gap - cap1->radius - cap2->radius); /* to half between surfaces */
+    /* from the point on segment 1 to half way between the surfaces */
+    way = cap1->radius + 0.5 * (gap - cap1->radius - cap2->radius);
     t->rx1 = one.cx + s1 * one.ux + way * t->nx;
     t->rz1 = one.cz + s1 * one.uz + way * t->nz;
     t->rx2 = t->rx1 - (f2->x - f1->x);
@@ -963,8 +965,8 @@ ENV_INLINE void planar_runge_kutta(const planar_model *m, const planar_mass *mas
     }
 }
 
-/* Euler: the forces found act again on joints that are slower by their damping, (M + h damping) a =
-   forces */
+/* Euler: the forces found act again on joints that are slower by their damping:
+   (M + h damping) a = forces */
 ENV_INLINE void planar_euler(const planar_model *m, const planar_mass *mass, double *q, double *v,
                              const double *ctrl, planar_work *k) {
     const double h = m->timestep;
@@ -1192,8 +1194,8 @@ typedef struct planar_segment {
     double ax, az, bx, bz, radius;
 } planar_segment;
 
-ENV_FN void planar_segments(const planar_model *m, const double *q,
-                            planar_segment *out) { /* m->capsules of them */
+/* out: m->capsules of them */
+ENV_FN void planar_segments(const planar_model *m, const double *q, planar_segment *out) {
     const planar_frame world = {0, 1, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0};
     planar_frame frame[PLANAR_JOINTS];
     int i;
@@ -1223,9 +1225,8 @@ ENV_FN void planar_print_joint(FILE *out, const planar_model *m, int i) {
     static const char *const axis[] = {"1 0 0", "0 0 1", "0 1 0", "0 -1 0"};
     const planar_joint *j = &m->joint[i];
     fprintf(out,
-            "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" range=\"%.17g "
-            "%.17g\" "
-            "stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n",
+            "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" "
+            "range=\"%.17g %.17g\" stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n",
             j->name, planar_is_hinge(j->kind) ? "hinge" : "slide", axis[j->kind], j->start,
             j->low < j->high ? "true" : "false", j->low, j->high, j->stiffness, j->damping,
             j->armature);
@@ -1242,10 +1243,10 @@ ENV_FN void planar_print_body(FILE *out, const planar_model *m, const planar_mas
     fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n",
             m->joint[i].body ? m->joint[i].body : "", x, z);
     for (j = first; j <= i; j++) planar_print_joint(out, m, j);
+    /* of the three inertias only the middle one matters */
     fprintf(out,
             "<inertial mass=\"%.17g\" pos=\"%.17g 0 %.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n",
-            mass[i].mass, mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia,
-            mass[i].inertia); /* only the middle one matters */
+            mass[i].mass, mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia, mass[i].inertia);
     for (j = 0; j < m->capsules; j++) {
         const planar_capsule *c = &m->capsule[j];
         if (c->joint == i)
@@ -1275,14 +1276,12 @@ ENV_FN void planar_print(FILE *out, const planar_model *m, int v2) {
     fprintf(out,
             "<mujoco model=\"%s\">\n<compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n"
             "<option integrator=\"%s\" timestep=\"%.17g\" gravity=\"%.17g 0 %.17g\" "
-            "solver=\"Newton\" cone=\"pyramidal\"/>\n"
-            "<size njmax=\"500\" nconmax=\"100\"/>\n<default>\n<geom contype=\"0\" "
-            "conaffinity=\"0\"/>\n<joint ",
+            "solver=\"Newton\" cone=\"pyramidal\"/>\n<size njmax=\"500\" nconmax=\"100\"/>\n"
+            "<default>\n<geom contype=\"0\" conaffinity=\"0\"/>\n<joint ",
             m->name, m->euler ? "Euler" : "RK4", m->timestep, m->gravity_x, m->gravity_z);
     planar_print_soft(out, &m->stop, "limit");
-    fprintf(
-        out,
-        "/>\n</default>\n<worldbody>\n<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
+    fprintf(out, "/>\n</default>\n<worldbody>\n"
+                 "<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
     for (i = 0; i < m->joints; i++)
         if (m->joint[i].parent < 0) planar_print_body(out, m, m->mass[v2 != 0], i);
     fprintf(out, "</worldbody>\n<contact>\n");

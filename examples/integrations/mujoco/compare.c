@@ -150,8 +150,8 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
         printf("%s: %s\n", m->name, why);
         return 0;
     }
-    w.engine.model->opt.tolerance =
-        1e-30; /* the solver ends at the minimum; by default it may end 4e-11 before */
+    /* the solver ends at the minimum; by default it may end 4e-11 before */
+    w.engine.model->opt.tolerance = 1e-30;
     for (int i = 0; i < states; i++) {
         next_state(&w, &rng);
         compare_state(&w, &t);
@@ -230,8 +230,8 @@ int main(int argc, char **argv) {
         fine &= compare_model(&walker2d_model, walker2d_physics, v2, states, seed);
         fine &= compare_model(&half_cheetah_model, half_cheetah_physics, v2, states, seed);
     }
-    fine &= compare_model(&plank_model, plank_physics, 0, states,
-                          seed); /* no tasks, but what else planar.h can do */
+    /* no tasks, but what else planar.h can do */
+    fine &= compare_model(&plank_model, plank_physics, 0, states, seed);
     fine &= compare_model(&contraption_model, contraption_physics, 0, states, seed);
     fine &= compare_model(&contraption_euler_model, contraption_euler_physics, 0, states, seed);
     printf("environments: rewards and observations of 5 steps from 200 starts\n");
