@@ -1,6 +1,6 @@
 /* How fast are the rules? Ratios from one run, one thread, float:
      1. every rule beside the plain mean of the same rows, which memory bounds, and beside textbook
-     code
+        code
      2. the distance pass beside the arithmetic limit of this machine
      3. MDA's search beyond its distance pass, on easy rows and on rows placed to make it hard
      4. two jobs on two cores
@@ -10,8 +10,9 @@
 #include "bench.h"
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
+#include "examples/pool.h"
 
-/* ---- rows and calls -------------------------------------------------------------------------------------------- */
+/* ---- rows and calls */
 typedef struct table {
     size_t n, f, dim;
     float *data, *out;
@@ -65,10 +66,19 @@ static double call(table *t, const agg_desc *d, agg_report *report, agg_status *
     return stop - start;
 }
 
-/* ---- the yardstick: the plain mean ----------------------------------------------------------------------------- */
+/* ---- the yardstick: the plain mean */
 /* Two good plain versions; which is faster depends on the machine. Fixed trip counts let every
    compiler use vectors. */
-#define MEAN_BLOCK 2048
+enum { MEAN_BLOCK = 2048, MEAN_COLUMNS = 32 };
+
+/* the columns from k on */
+static void mean_of_the_rest(const table *t, size_t k) {
+    for (; k < t->dim; k++) {
+        float s = 0;
+        for (size_t i = 0; i < t->n; i++) s += t->row[i][k];
+        t->out[k] = s * (1 / (float)t->n);
+    }
+}
 
 /* a block of sums stays in the first cache */
 static void mean_by_blocks(const table *t) {
@@ -82,30 +92,22 @@ static void mean_by_blocks(const table *t) {
         }
         for (size_t k = 0; k < MEAN_BLOCK; k++) t->out[k0 + k] = sum[k] * scale;
     }
-    for (; k0 < t->dim; k0++) {
-        float s = 0;
-        for (size_t i = 0; i < t->n; i++) s += t->row[i][k0];
-        t->out[k0] = s * scale;
-    }
+    mean_of_the_rest(t, k0);
 }
 
 /* a few sums stay in registers, all rows stream at once */
 static void mean_by_columns(const table *t) {
     float scale = 1 / (float)t->n;
     size_t k0 = 0;
-    for (; k0 + 32 <= t->dim; k0 += 32) {
-        float sum[32] = {0};
+    for (; k0 + MEAN_COLUMNS <= t->dim; k0 += MEAN_COLUMNS) {
+        float sum[MEAN_COLUMNS] = {0};
         for (size_t i = 0; i < t->n; i++) {
             const float *x = t->row[i] + k0;
-            for (size_t k = 0; k < 32; k++) sum[k] += x[k];
+            for (size_t k = 0; k < MEAN_COLUMNS; k++) sum[k] += x[k];
         }
-        for (size_t k = 0; k < 32; k++) t->out[k0 + k] = sum[k] * scale;
+        for (size_t k = 0; k < MEAN_COLUMNS; k++) t->out[k0 + k] = sum[k] * scale;
     }
-    for (; k0 < t->dim; k0++) {
-        float s = 0;
-        for (size_t i = 0; i < t->n; i++) s += t->row[i][k0];
-        t->out[k0] = s * scale;
-    }
+    mean_of_the_rest(t, k0);
 }
 
 static double plain_mean(const table *t) {
@@ -117,7 +119,7 @@ static double plain_mean(const table *t) {
     return b - a < c - b ? b - a : c - b;
 }
 
-/* ---- textbook code --------------------------------------------------------------------------------------------- */
+/* ---- textbook code */
 static int by_value(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
@@ -155,7 +157,10 @@ static void naive_meamed(table *t) {
     by_gap g[256];
     for (size_t k = 0; k < t->dim; k++) {
         float s = 0, m = middle(v, sorted_column(t, k, v));
-        for (size_t i = 0; i < t->n; i++) g[i].gap = fabsf(v[i] - m), g[i].value = v[i];
+        for (size_t i = 0; i < t->n; i++) {
+            g[i].gap = fabsf(v[i] - m);
+            g[i].value = v[i];
+        }
         qsort(g, t->n, sizeof *g, by_value); /* gap comes first in the struct */
         for (size_t i = 0; i < t->n - t->f; i++) s += g[i].value;
         t->out[k] = s / (float)(t->n - t->f);
@@ -231,12 +236,11 @@ static void naive_gm(table *t) {
     free(next);
 }
 
-/* ---- 1 rules --------------------------------------------------------------------------------- */
+/* ---- 1 rules */
 typedef struct contender {
     agg_rule rule;
     agg_pre pre;
-    double native,
-        baseline; /* at most this many times the mean: AVX2 build, any build; 0 = no target */
+    double native, baseline; /* targets, in plain means: AVX2 build, any build; 0 = none */
     void (*naive)(table *t);
     double agree; /* largest |ours - naive| that counts as the same */
     bench_stat time;
@@ -279,8 +283,8 @@ static agg_desc describe(const table *t, const contender *c) {
 
 static int applies(const table *t, const contender *c) { return c->rule != AGG_SMEA || t->n <= 20; }
 
-/* All contenders take turns until the time is up; a slow one sits out rounds it has had its share
-   of. */
+/* All contenders take turns until the time is up; a slow one leaves out rounds when it has had its
+   share. */
 static bench_stat race(table *t, contender *c, double seconds) {
     bench_stat mean = {{0}, 0};
     double start = bench_now();
@@ -378,7 +382,7 @@ static void bench_rules(int ms_only) {
     }
 }
 
-/* ---- 2 the arithmetic limit ------------------------------------------------------------------ */
+/* ---- 2 the arithmetic limit */
 static void bench_distances(void) {
     const char *with;
     table t = table_make(50, 15, 100000);
@@ -389,16 +393,16 @@ static void bench_distances(void) {
     fill_agents(&t, 0.5, 1);
     for (int i = 0; i < (bench_quick() ? 15 : 50); i++) bench_add(&krum, call(&t, &d, NULL, NULL));
     peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
-    double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak, s = bench_min(&krum),
-           ratio = s / limit;
+    const double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak;
+    const double s = bench_min(&krum), ratio = s / limit;
     printf("\ndistance pass (all of Krum), n=50 d=100000: %.2f ms; the limit, n^2 d/2 "
-           "multiply-adds at %.1f G/s (%s), "
-           "is %.2f ms\n  %.2f x the limit  target 3.0 %s\n",
+           "multiply-adds at %.1f G/s (%s), is %.2f ms\n"
+           "  %.2f x the limit  target 3.0 %s\n",
            s * 1e3, peak * 1e-9, with, limit * 1e3, ratio, ratio <= 3 ? "holds" : "MISSED");
     table_free(&t);
 }
 
-/* ---- 3 MDA's search -------------------------------------------------------------------------- */
+/* ---- 3 MDA's search */
 /* MDA asks whether the graph of far pairs has a vertex cover of f rows. Any graph can be that
    graph: row i is e_i with -eps at its neighbours' places, so pairs are sqrt(2) apart and
    neighbours farther by about sqrt(2) eps. m of the n rows carry the graph, the others have no far
@@ -414,26 +418,38 @@ static void join(graph *g, size_t i, size_t j, unsigned char on) {
 
 static int joined(const graph *g, size_t i, size_t j) { return g->edge[i * g->m + j]; }
 
-/* m even if the degree is odd */
-static void graph_regular(graph *g, size_t degree, uint64_t *seed) {
-    size_t *end = (size_t *)bench_alloc(g->m * degree, sizeof *end), edges = 0, e;
+/* A circulant: neighbours at 1 .. degree/2, and opposite if the degree is odd, when m must be even.
+   end: the two ends of every edge. Returns the number of edges. */
+static size_t graph_circulant(graph *g, size_t degree, size_t *end) {
+    size_t edges = 0;
     for (size_t i = 0; i < g->m; i++)
-        for (size_t s = 1; s <= degree;
-             s++) { /* a circulant first: neighbours at 1 .. degree/2, and opposite if odd */
-            size_t j = (i + (s <= degree / 2 ? s : g->m / 2)) % g->m;
-            if (s > (degree + 1) / 2 || joined(g, i, j)) continue;
+        for (size_t s = 1; s <= (degree + 1) / 2; s++) {
+            const size_t j = (i + (s <= degree / 2 ? s : g->m / 2)) % g->m;
+            if (joined(g, i, j)) continue;
             join(g, i, j, 1);
-            end[2 * edges] = i, end[2 * edges + 1] = j, edges++;
+            end[2 * edges] = i;
+            end[2 * edges + 1] = j;
+            edges++;
         }
-    for (e = 0; e < 50 * edges;
-         e++) { /* then switch ab, cd to ac, bd at random: the degrees stay */
-        size_t *ab = end + 2 * (bench_random(seed) % edges),
-               *cd = end + 2 * (bench_random(seed) % edges), b = ab[1];
-        if (ab[0] == cd[0] || ab[0] == cd[1] || b == cd[0] || b == cd[1]) continue;
-        if (joined(g, ab[0], cd[0]) || joined(g, b, cd[1])) continue;
-        join(g, ab[0], b, 0), join(g, cd[0], cd[1], 0), join(g, ab[0], cd[0], 1),
-            join(g, b, cd[1], 1);
-        ab[1] = cd[0], cd[0] = b;
+    return edges;
+}
+
+/* edges ab, cd become ac, bd at random: the degrees stay */
+static void graph_regular(graph *g, size_t degree, uint64_t *seed) {
+    size_t *end = (size_t *)bench_alloc(g->m * degree, sizeof *end);
+    const size_t edges = graph_circulant(g, degree, end);
+    for (size_t e = 0; e < 50 * edges; e++) {
+        size_t *ab = end + 2 * (bench_random(seed) % edges);
+        size_t *cd = end + 2 * (bench_random(seed) % edges);
+        const size_t a = ab[0], b = ab[1], c = cd[0], d = cd[1];
+        if (a == c || a == d || b == c || b == d) continue;
+        if (joined(g, a, c) || joined(g, b, d)) continue;
+        join(g, a, b, 0);
+        join(g, c, d, 0);
+        join(g, a, c, 1);
+        join(g, b, d, 1);
+        ab[1] = c;
+        cd[0] = b;
     }
     free(end);
 }
@@ -619,7 +635,7 @@ static void bench_search(size_t n, size_t f, double target) {
     }
 }
 
-/* ---- 4 two jobs on two cores ----------------------------------------------------------------- */
+/* ---- 4 two jobs on two cores */
 typedef struct twin {
     table *t[2];
     agg_desc d;
@@ -630,9 +646,40 @@ static void run_twin(void *arg, size_t index) {
     call(w->t[index], &w->d, NULL, NULL);
 }
 
+typedef struct duel {
+    bench_stat one, two, apart; /* alone, with two jobs, two calls at once */
+    int same;                   /* bits of one and two */
+} duel;
+
+static void time_jobs(twin *w, pool *workers, float *alone, duel *u) {
+    table *t = w->t[0];
+    agg_desc d = w->d;
+    double start = bench_now();
+    call(t, &d, NULL, NULL);
+    bench_add(&u->one, bench_now() - start);
+    memcpy(alone, t->out, t->dim * sizeof *alone);
+    d.jobs.run = pool_run;
+    d.jobs.self = workers;
+    start = bench_now();
+    call(t, &d, NULL, NULL);
+    bench_add(&u->two, bench_now() - start);
+    u->same = u->same && memcmp(alone, t->out, t->dim * sizeof *alone) == 0;
+    start = bench_now();
+    pool_run(workers, 2, run_twin, w);
+    bench_add(&u->apart, bench_now() - start);
+}
+
+static void print_jobs(agg_rule rule, const duel *u) {
+    const double one = bench_min(&u->one), two = bench_min(&u->two);
+    printf("  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target 1.6 %s, %s\n",
+           agg_rule_name(rule), one * 1e3, two * 1e3, one / two, 2 * one / bench_min(&u->apart),
+           one / two >= 1.6 ? "holds" : "MISSED", u->same ? "same bits" : "OTHER BITS");
+    fflush(stdout);
+}
+
 static void bench_jobs(void) {
     static const agg_rule rules[] = {AGG_CWMED, AGG_CWTM, AGG_MEAMED, AGG_KRUM, AGG_MDA, AGG_GM};
-    bench_pool pool;
+    pool workers;
     table t = table_make(50, 15, 100000), other = table_make(50, 15, 100000);
     float *alone = (float *)bench_alloc(t.dim, sizeof *alone);
     fprintf(stderr, "two cores ...\n");
@@ -640,37 +687,17 @@ static void bench_jobs(void) {
            "it can give)\n");
     fill_agents(&t, 0.5, 1);
     fill_agents(&other, 0.5, 2);
-    bench_pool_start(&pool, 2);
+    pool_start(&workers, 2);
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        bench_stat one = {{0}, 0}, two = {{0}, 0}, apart = {{0}, 0};
         twin w = {{&t, &other}, agg_make_desc(rules[r], t.n, t.dim, t.f)};
-        int same = 1;
+        duel u;
+        memset(&u, 0, sizeof u);
+        u.same = 1;
         call(&other, &w.d, NULL, NULL); /* makes its scratch */
-        for (int i = 0; i < (bench_quick() ? 5 : 25); i++) {
-            agg_desc d = w.d;
-            double start = bench_now();
-            call(&t, &d, NULL, NULL);
-            bench_add(&one, bench_now() - start);
-            memcpy(alone, t.out, t.dim * sizeof *alone);
-            d.jobs.run = bench_pool_run;
-            d.jobs.self = &pool;
-            start = bench_now();
-            call(&t, &d, NULL, NULL);
-            bench_add(&two, bench_now() - start);
-            same = same && memcmp(alone, t.out, t.dim * sizeof *alone) == 0;
-            start = bench_now();
-            bench_pool_run(&pool, 2, run_twin, &w);
-            bench_add(&apart, bench_now() - start);
-        }
-        double up = bench_min(&one) / bench_min(&two);
-        printf("  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target 1.6 %s, "
-               "%s\n",
-               agg_rule_name(rules[r]), bench_min(&one) * 1e3, bench_min(&two) * 1e3, up,
-               2 * bench_min(&one) / bench_min(&apart), up >= 1.6 ? "holds" : "MISSED",
-               same ? "same bits" : "OTHER BITS");
-        fflush(stdout);
+        for (int i = 0; i < (bench_quick() ? 5 : 25); i++) time_jobs(&w, &workers, alone, &u);
+        print_jobs(rules[r], &u);
     }
-    bench_pool_stop(&pool);
+    pool_stop(&workers);
     free(alone);
     table_free(&t);
     table_free(&other);
@@ -679,9 +706,9 @@ static void bench_jobs(void) {
 int main(int argc, char **argv) {
     int ms_only = argc == 2 && strcmp(argv[1], "--ms") == 0;
     if (argc > 1 && !ms_only) {
-        printf(
-            "usage: aggregators [--ms]\nTimes the rules of aggregators.h. BENCH_QUICK=1: shorter. "
-            "--ms: only \"rule n f dim milliseconds\".\n");
+        printf("usage: aggregators [--ms]\n"
+               "Times the rules of aggregators.h. BENCH_QUICK=1: shorter. "
+               "--ms: only \"rule n f dim milliseconds\".\n");
         return strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
     if (!ms_only) bench_print_build();

@@ -1,13 +1,11 @@
 /* bench.h - what every benchmark here needs: a clock, statistics of noisy timings, random numbers,
-   a small thread pool, the arithmetic limit of the machine. Include it first: it asks POSIX for the
-   clock. Link with -pthread. */
+   the arithmetic limit of the machine. Include it first: it asks POSIX for the clock. */
 #ifndef BENCH_H
 #define BENCH_H
 #ifndef _POSIX_C_SOURCE
   #define _POSIX_C_SOURCE 200809L
 #endif
 #include <math.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,15 +27,14 @@
   #define BENCH_FLAGS "flags not given"
 #endif
 
-/* ---- time ------------------------------------------------------------------------------------------------------ */
+/* ---- time */
 static BENCH_UNUSED double bench_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The processor's time of this thread: what one thread took while others had the machine in turns.
-   */
+/* The processor's time of this thread: what it took while others had the machine in turns. */
 static BENCH_UNUSED double bench_cpu(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -67,7 +64,7 @@ static BENCH_UNUSED double bench_min(const bench_stat *b) {
     return m;
 }
 
-/* ---- memory and random numbers --------------------------------------------------------------------------------- */
+/* ---- memory and random numbers */
 static BENCH_UNUSED void *bench_alloc(size_t count, size_t size) {
     void *p = calloc(count ? count : 1, size);
     if (!p) {
@@ -99,98 +96,27 @@ static BENCH_UNUSED double bench_gauss(uint64_t *state) {
     return s;
 }
 
-/* ---- a pool of threads: the caller works too ------------------------------------------------------------------- */
-#define BENCH_MAX_THREADS 64
-
-typedef struct bench_pool {
-    pthread_mutex_t lock;
-    pthread_cond_t work, done;
-    pthread_t thread[BENCH_MAX_THREADS];
-    int threads, quit; /* threads: beside the caller */
-    void (*job)(void *arg, size_t index);
-    void *arg;
-    size_t next, count, running;
-} bench_pool;
-
-/* called and left with the lock held */
-static BENCH_UNUSED void bench_pool_drain(bench_pool *p) {
-    while (p->next < p->count) {
-        size_t i = p->next++;
-        p->running++;
-        pthread_mutex_unlock(&p->lock);
-        p->job(p->arg, i);
-        pthread_mutex_lock(&p->lock);
-        p->running--;
-    }
-    if (p->running == 0) pthread_cond_signal(&p->done);
-}
-
-static BENCH_UNUSED void *bench_pool_thread(void *self) {
-    bench_pool *p = (bench_pool *)self;
-    pthread_mutex_lock(&p->lock);
-    while (!p->quit) {
-        bench_pool_drain(p);
-        if (!p->quit) pthread_cond_wait(&p->work, &p->lock);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return NULL;
-}
-
-static BENCH_UNUSED void bench_pool_run(void *self, size_t count,
-                                        void (*job)(void *arg, size_t index), void *arg) {
-    bench_pool *p = (bench_pool *)self;
-    pthread_mutex_lock(&p->lock);
-    p->job = job;
-    p->arg = arg;
-    p->next = 0;
-    p->count = count;
-    pthread_cond_broadcast(&p->work);
-    bench_pool_drain(p);
-    while (p->running) pthread_cond_wait(&p->done, &p->lock);
-    pthread_mutex_unlock(&p->lock);
-}
-
-/* threads: with the caller */
-static BENCH_UNUSED void bench_pool_start(bench_pool *p, int threads) {
-    memset(p, 0, sizeof *p);
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
-    pthread_cond_init(&p->done, NULL);
-    while (p->threads < threads - 1 && p->threads < BENCH_MAX_THREADS &&
-           pthread_create(&p->thread[p->threads], NULL, bench_pool_thread, p) == 0)
-        p->threads++;
-}
-
-static BENCH_UNUSED void bench_pool_stop(bench_pool *p) {
-    pthread_mutex_lock(&p->lock);
-    p->quit = 1;
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < p->threads; i++) pthread_join(p->thread[i], NULL);
-}
-
-/* ---- the arithmetic limit -------------------------------------------------------------------------------------- */
-/* Registers only: enough independent chains to hide the latency of a multiply-add. */
+/* ---- the arithmetic limit */
+/* Registers only: twelve accumulators, each a = a*x + y, enough to hide the latency of a
+   multiply-add. They start apart, as equal chains would be merged into one. */
 #define BENCH_PEAK_STEPS 100000
 static BENCH_UNUSED volatile float bench_sink;
 #if BENCH_X86
-    /* Different starts: equal chains would be merged into one. */
     /* clang-format off */
 
-#define BENCH_PEAK_START(V, SET)                                                                                \
-    float s = bench_sink;                                                                                       \
-    V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3), a4 = SET(s + 4),    \
-      a5 = SET(s + 5), a6 = SET(s + 6), a7 = SET(s + 7), a8 = SET(s + 8), a9 = SET(s + 9), a10 = SET(s + 10),   \
-      a11 = SET(s + 11);
-    /* clang-format on */
-    /* clang-format off */
+#define BENCH_PEAK_START(V, SET)                                                                   \
+    float s = bench_sink;                                                                          \
+    V x = SET(0.5f), y = SET(s), a0 = y, a1 = SET(s + 1), a2 = SET(s + 2), a3 = SET(s + 3),        \
+      a4 = SET(s + 4), a5 = SET(s + 5), a6 = SET(s + 6), a7 = SET(s + 7), a8 = SET(s + 8),         \
+      a9 = SET(s + 9), a10 = SET(s + 10), a11 = SET(s + 11);
 
-#define BENCH_PEAK_CHAINS(OP) /* twelve accumulators, each a = a*x + y */                                       \
-    for (long i = 0; i < steps; i++) {                                                                          \
-        a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                             \
-        a4 = OP(a4, x, y), a5 = OP(a5, x, y), a6 = OP(a6, x, y), a7 = OP(a7, x, y);                             \
-        a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);                         \
+#define BENCH_PEAK_CHAINS(OP)                                                                      \
+    for (long i = 0; i < steps; i++) {                                                             \
+        a0 = OP(a0, x, y), a1 = OP(a1, x, y), a2 = OP(a2, x, y), a3 = OP(a3, x, y);                \
+        a4 = OP(a4, x, y), a5 = OP(a5, x, y), a6 = OP(a6, x, y), a7 = OP(a7, x, y);                \
+        a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);            \
     }
+
     /* clang-format on */
   #define BENCH_SUM8(ADD)  ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
   #define BENCH_SUM12(ADD) ADD(BENCH_SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
@@ -252,7 +178,7 @@ static BENCH_UNUSED double bench_peak(const char **with) {
 #endif
 }
 
-/* ---- what machine, what build ---------------------------------------------------------------------------------- */
+/* ---- what machine, what build */
 static BENCH_UNUSED void bench_print_build(void) {
 #if defined(__clang__)
     printf("clang %s", __clang_version__);

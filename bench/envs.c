@@ -1,10 +1,12 @@
-/* How fast are the tasks of examples/envs/? Control steps a second with random actions and resets,
-   one thread. 1. The five tasks of planar.h beside the real MuJoCo, if it is installed: the same
-   models (MuJoCo loads what they
-      print), the same actions, the same rules. Target: ten times as fast, at plain -O2.
+/* How fast are the environments of examples/envs/? Control steps a second with random actions and
+   resets, one thread.
+   1. The five of planar.h beside the real MuJoCo, if it is installed: the same models (MuJoCo loads
+      what they print), the same actions, the same rules. Target: ten times as fast, at plain -O2.
    2. What a physics step of planar.h spends on what.
    3. CartPole beside a plain one with the C library's sin and cos.
-   Others use the machine too: contenders take turns, the thread is timed by its own clock, the least time counts. usage: envs          BENCH_QUICK=1: shorter */
+   Others use the machine too: contenders take turns, the thread is timed by its own clock, the
+   least time counts.
+   usage: envs          BENCH_QUICK=1: shorter */
 #include "bench.h" /* first: it asks POSIX for the clock, and for open_memstream() */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -28,7 +30,8 @@ enum { MAX_OBS = 32, MAX_ACT = 8, HORIZON = 1000, TABLE = 4096 };
 
 static volatile double bench_result; /* so that nothing is left out as unused */
 
-/* ---- one task, played by chance; actions come from a table, so that making them costs nobody anything */
+/* ---- one environment, played by chance; actions come from a table, so that making them costs
+   nobody anything */
 typedef struct player {
     rn_env env;
     rn_random random;
@@ -74,10 +77,10 @@ static player player_make(rn_env env) {
     return p;
 }
 
-/* ---- 1 beside MuJoCo ------------------------------------------------------------------------- */
+/* ---- 1 beside MuJoCo */
 static void print_header(void) {
-    printf("\ncontrol steps a second, one thread, random actions with resets\n  %-26s %12s", "task",
-           "ours");
+    printf("\ncontrol steps a second, one thread, random actions with resets\n  %-26s %12s",
+           "environment", "ours");
 #ifdef HAVE_MUJOCO
     printf(" %12s   ratio (MuJoCo %s)\n", "MuJoCo", mj_versionString());
 #else
@@ -94,137 +97,139 @@ static void print_race(const char *name, const player *ours, const player *their
     printf("\n");
 }
 
-static void race(const char *name, rn_env env, const rn_env *mujoco_env) {
+static void race(rn_env (*make)(planar_body *)) {
+    static planar_body body;
     static player ours, theirs;
-    const int rounds = bench_quick() ? 5 : 30;
-    ours = player_make(env);
-    if (mujoco_env) theirs = player_make(*mujoco_env);
-    for (int i = 0; i < rounds; i++) {
-        time_play(&ours, 10000);
-        if (mujoco_env) time_play(&theirs, 1000);
-    }
-    print_race(name, &ours, mujoco_env ? &theirs : NULL);
-}
+    player *other = NULL;
+    const rn_env env = make(&body);
 #ifdef HAVE_MUJOCO
-
-/* clang-format off */
-
-  #define RACE(task)                                                                      \
-      do {                                                                                \
-          static task          state;                                                     \
-          static mujoco_##task real;                                                      \
-          rn_env               env;                                                       \
-          char                 why[256];                                                  \
-          if (!mujoco_##task##_env(&real, &env, why, sizeof why)) printf("%s\n", why);    \
-          else race(#task, task##_env(&state), &env);                                     \
-          mujoco_close(&real.engine);                                                     \
-      } while (0)
-/* clang-format on */
+    static mujoco_body real;
+    rn_env real_env;
+    char why[256];
+    if (mujoco_env(&real, make(&real.body), &real_env, why, sizeof why)) {
+        theirs = player_make(real_env);
+        other = &theirs;
+    } else {
+        printf("%s\n", why);
+    }
 #else
-
-/* clang-format off */
-
-  #define RACE(task)                                     \
-      do {                                               \
-          static task state;                             \
-          race(#task, task##_env(&state), NULL);         \
-      } while (0)
-/* clang-format on */
+    (void)theirs;
 #endif
+    ours = player_make(env);
+    for (int i = 0; i < (bench_quick() ? 5 : 30); i++) {
+        time_play(&ours, 10000);
+        if (other) time_play(other, 1000);
+    }
+    print_race(body.task->model->name, &ours, other);
+#ifdef HAVE_MUJOCO
+    mujoco_close(&real.engine);
+#endif
+}
 
-/* ---- 2 the parts of an evaluation of accelerations: where and how heavy (dynamics), which rows (contacts), the rest */
+/* ---- 2 the parts of an evaluation of accelerations: where and how heavy (dynamics), which rows
+   (contacts), the rest (solver) */
 enum { STATES = 512 };
 
 typedef struct sample {
     double q[STATES][PLANAR_JOINTS], v[STATES][PLANAR_JOINTS], ctrl[STATES][PLANAR_JOINTS];
 } sample;
 
-static void collect(sample *s, player *p, const planar_model *m) {
-    unsigned char bytes[16 * PLANAR_JOINTS];
+static void collect(sample *s, player *p, const planar_body *b) {
     for (int i = 0; i < STATES; i++) {
         play(p, 7);
-        p->env.save(p->env.self, bytes);
-        (void)planar_load(m, s->q[i], s->v[i], bytes);
+        memcpy(s->q[i], b->q, sizeof b->q);
+        memcpy(s->v[i], b->v, sizeof b->v);
         for (size_t a = 0; a < p->env.act_dim; a++) s->ctrl[i][a] = (double)action_table[p->at + a];
     }
 }
 
-/* clang-format off */
+/* one evaluation of state i: without rows, with them, the whole; of a physics step */
+enum { DYNAMICS, CONTACTS, ACCELERATIONS, STEP, PARTS };
 
-#define PARTS(task)                                                                                                    \
-    PLANAR_BEGIN                                                                                                       \
-    static void task##_dynamics(const sample *s, planar_work *k, int contacts) {                                       \
-        const planar_model *m = &task##_model;                                                                         \
-        for (int i = 0; i < STATES; i++) {                                                                             \
-            planar_place(m, s->q[i], s->v[i], k->frame);                                                               \
-            planar_weigh(m, m->mass[0], k);                                                                            \
-            planar_drive(m, s->q[i], s->v[i], s->ctrl[i], k->torque);                                                  \
-            if (contacts) planar_find_rows(m, m->mass[0], s->q[i], s->v[i], k);                                        \
-            bench_result = k->inertia[m->joints - 1].wx;                                                               \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static double task##_accelerations(const sample *s, planar_work *k) {                                              \
-        double rounds = 0;                                                                                             \
-        for (int i = 0; i < STATES; i++) {                                                                             \
-            planar_accelerate(&task##_model, task##_model.mass[0], s->q[i], s->v[i], s->ctrl[i], k);                   \
-            bench_result = k->motion.a[0];                                                                             \
-            rounds += k->rounds;                                                                                       \
-        }                                                                                                              \
-        return rounds / STATES;                                                                                        \
-    }                                                                                                                  \
-    PLANAR_END                                                                                                         \
-    static void task##_steps(sample *s, planar_work *k) {                                                              \
-        for (int i = 0; i < STATES; i++) {                                                                             \
-            double q[PLANAR_JOINTS], v[PLANAR_JOINTS];                                                                 \
-            memcpy(q, s->q[i], sizeof q);                                                                              \
-            memcpy(v, s->v[i], sizeof v);                                                                              \
-            planar_guess(k);                                                                                           \
-            task##_physics(0, q, v, s->ctrl[i], k);                                                                    \
-            bench_result = q[0];                                                                                       \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void task##_parts(void) {                                                                                   \
-        static sample s;                                                                                               \
-        static task   state;                                                                                           \
-        static player p;                                                                                               \
-        bench_stat    t[4];                                                                                            \
-        planar_work   k;                                                                                               \
-        double        rounds = 0;                                                                                      \
-        p = player_make(task##_env(&state));                                                                           \
-        collect(&s, &p, &task##_model);                                                                                \
-        memset(t, 0, sizeof t);                                                                                        \
-        planar_guess(&k);                                                                                              \
-        for (int i = 0; i < (bench_quick() ? 10 : 60); i++) {                                                          \
-            double start = bench_cpu();                                                                                \
-            task##_dynamics(&s, &k, 0);                                                                                \
-            bench_add(&t[0], (bench_cpu() - start) / STATES);                                                          \
-            start = bench_cpu();                                                                                       \
-            task##_dynamics(&s, &k, 1);                                                                                \
-            bench_add(&t[1], (bench_cpu() - start) / STATES);                                                          \
-            start = bench_cpu();                                                                                       \
-            rounds = task##_accelerations(&s, &k);                                                                     \
-            bench_add(&t[2], (bench_cpu() - start) / STATES);                                                          \
-            start = bench_cpu();                                                                                       \
-            task##_steps(&s, &k);                                                                                      \
-            bench_add(&t[3], (bench_cpu() - start) / STATES);                                                          \
-        }                                                                                                              \
-        print_parts(#task, t, rounds, task##_model.euler ? 1 : 4);                                                     \
+typedef void part_fn(int part, sample *s, int i, planar_work *k);
+
+ENV_BEGIN
+ENV_INLINE void run_part(const planar_model *m, int part, sample *s, int i, planar_work *k) {
+    if (part == ACCELERATIONS) {
+        planar_accelerate(m, m->mass[0], s->q[i], s->v[i], s->ctrl[i], k);
+        return;
     }
-
-/* clang-format on */
-static void print_parts(const char *name, const bench_stat *t, double rounds, int evaluations) {
-    const double dynamics = 1e9 * bench_min(&t[0]), contacts = 1e9 * bench_min(&t[1]) - dynamics;
-    const double all = 1e9 * bench_min(&t[2]);
-    printf("  %-26s %8.0f %8.0f %8.0f %10.2f %12d %10.0f\n", name, dynamics, contacts,
-           all - dynamics - contacts, rounds, evaluations, 1e9 * bench_min(&t[3]));
+    planar_place(m, s->q[i], s->v[i], k->frame);
+    planar_weigh(m, m->mass[0], k);
+    planar_drive(m, s->q[i], s->v[i], s->ctrl[i], k->torque);
+    if (part == CONTACTS) planar_find_rows(m, m->mass[0], s->q[i], s->v[i], k);
 }
-PARTS(inverted_pendulum)
-PARTS(inverted_double_pendulum)
-PARTS(hopper)
-PARTS(walker2d)
-PARTS(half_cheetah)
 
-/* ---- 3 CartPole as one writes it without further thought ------------------------------------- */
+static void inverted_pendulum_part(int part, sample *s, int i, planar_work *k) {
+    run_part(&inverted_pendulum_model, part, s, i, k);
+}
+
+static void inverted_double_pendulum_part(int part, sample *s, int i, planar_work *k) {
+    run_part(&inverted_double_pendulum_model, part, s, i, k);
+}
+
+static void hopper_part(int part, sample *s, int i, planar_work *k) {
+    run_part(&hopper_model, part, s, i, k);
+}
+
+static void walker2d_part(int part, sample *s, int i, planar_work *k) {
+    run_part(&walker2d_model, part, s, i, k);
+}
+
+static void half_cheetah_part(int part, sample *s, int i, planar_work *k) {
+    run_part(&half_cheetah_model, part, s, i, k);
+}
+
+ENV_END
+
+/* seconds for one state; rounds of the solver */
+static double time_part(const planar_task *t, part_fn *fn, int part, sample *s, planar_work *k,
+                        double *rounds) {
+    const double start = bench_cpu();
+    *rounds = 0;
+    for (int i = 0; i < STATES; i++) {
+        if (part == STEP) {
+            double q[PLANAR_JOINTS], v[PLANAR_JOINTS];
+            memcpy(q, s->q[i], sizeof q);
+            memcpy(v, s->v[i], sizeof v);
+            planar_guess(k);
+            t->physics(0, q, v, s->ctrl[i], k);
+        } else {
+            fn(part, s, i, k);
+        }
+        bench_result = k->inertia[0].wx;
+        *rounds += k->rounds;
+    }
+    *rounds /= STATES;
+    return (bench_cpu() - start) / STATES;
+}
+
+static void print_parts(const planar_model *m, const bench_stat *t, double rounds) {
+    const double dynamics = 1e9 * bench_min(&t[DYNAMICS]), with = 1e9 * bench_min(&t[CONTACTS]);
+    const double all = 1e9 * bench_min(&t[ACCELERATIONS]), step = 1e9 * bench_min(&t[STEP]);
+    printf("  %-26s %8.0f %8.0f %8.0f %10.2f %12d %10.0f\n", m->name, dynamics, with - dynamics,
+           all - with, rounds, m->euler ? 1 : 4, step);
+}
+
+static void bench_parts(rn_env env, part_fn *fn) {
+    static sample s;
+    static player p;
+    const planar_body *b = (const planar_body *)env.self;
+    bench_stat t[PARTS];
+    planar_work k;
+    double rounds[PARTS];
+    p = player_make(env);
+    collect(&s, &p, b);
+    memset(t, 0, sizeof t);
+    memset(&k, 0, sizeof k);
+    planar_guess(&k);
+    for (int i = 0; i < (bench_quick() ? 10 : 60); i++)
+        for (int part = 0; part < PARTS; part++)
+            bench_add(&t[part], time_part(b->task, fn, part, &s, &k, &rounds[part]));
+    print_parts(b->task->model, t, rounds[ACCELERATIONS]);
+}
+
+/* ---- 3 CartPole as one writes it without further thought */
 typedef struct plain_cartpole {
     double x, v, angle, spin;
     int steps;
@@ -282,27 +287,28 @@ static void bench_cartpole(void) {
 }
 
 int main(int argc, char **argv) {
+    static planar_body body;
     if (argc > 1) {
-        printf("usage: envs\nTimes the tasks of examples/envs. BENCH_QUICK=1: shorter.\n");
+        printf("usage: envs\nTimes the environments of examples/envs. BENCH_QUICK=1: shorter.\n");
         return strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
     bench_print_build();
     make_actions();
     print_header();
-    RACE(inverted_pendulum);
-    RACE(inverted_double_pendulum);
-    RACE(hopper);
-    RACE(walker2d);
-    RACE(half_cheetah);
+    race(inverted_pendulum_env);
+    race(inverted_double_pendulum_env);
+    race(hopper_env);
+    race(walker2d_env);
+    race(half_cheetah_env);
     printf("\nnanoseconds of one evaluation by part, rounds of its solver, evaluations in a "
            "physics step, and all of it\n"
            "  %-26s %8s %8s %8s %10s %12s %10s\n",
-           "task", "dynamics", "contacts", "solver", "rounds", "evaluations", "step");
-    inverted_pendulum_parts();
-    inverted_double_pendulum_parts();
-    hopper_parts();
-    walker2d_parts();
-    half_cheetah_parts();
+           "environment", "dynamics", "contacts", "solver", "rounds", "evaluations", "step");
+    bench_parts(inverted_pendulum_env(&body), inverted_pendulum_part);
+    bench_parts(inverted_double_pendulum_env(&body), inverted_double_pendulum_part);
+    bench_parts(hopper_env(&body), hopper_part);
+    bench_parts(walker2d_env(&body), walker2d_part);
+    bench_parts(half_cheetah_env(&body), half_cheetah_part);
     bench_cartpole();
     return 0;
 }

@@ -1,11 +1,10 @@
 /* How fast is learning? Ratios from one run, one thread, float:
      1. CartPole with a network of 4-16-16-2: acting, gradient and Hessian product beside the bare
-     environment step and
-        beside a forward pass over the same trajectory
+        environment step and beside a forward pass over the same trajectory
      2. a whole round of Res-NHARPG at full-length trajectories, and the share of the aggregator in
-     it
+        it
      3. a network of 64-64 with a Gaussian head: gradient and Hessian product beside the arithmetic
-     limit of the machine
+        limit of the machine
    Others use the machine too: contenders take turns, the thread is timed by its own clock, the
    least time counts. BENCH_QUICK=1 shortens it. */
 #include "bench.h"
@@ -15,8 +14,8 @@
 
 enum { AGENTS = 10, F = 3, LEARN = 200 };
 
-/* ---- a trajectory and what can be done with it ------------------------------------------------------------------- */
-typedef struct task {
+/* ---- a trajectory and what can be done with it */
+typedef struct workload {
     rn_net net;
     rn_policy policy;
     rn_env env; /* CartPole only */
@@ -24,11 +23,11 @@ typedef struct task {
     rn_real *theta, *u, *obs, *act, *w, *k, *c, *g, *tmp;
     void *work;
     rn_random random;
-} task;
+} workload;
 
 static rn_real *numbers(size_t n) { return (rn_real *)bench_alloc(n, sizeof(rn_real)); }
 
-static void task_make(task *t, const rn_net_desc *shape, size_t T) {
+static void workload_make(workload *t, const rn_net_desc *shape, size_t T) {
     uint64_t seed = 1;
     memset(t, 0, sizeof *t);
     t->policy = rn_make_net_policy(&t->net, shape);
@@ -36,23 +35,29 @@ static void task_make(task *t, const rn_net_desc *shape, size_t T) {
     t->random = rn_make_random(7, 0);
     const agg_rng rng = rn_random_rng(&t->random);
     const size_t dim = t->policy.dim;
-    t->theta = numbers(dim), t->u = numbers(dim), t->g = numbers(dim),
+    t->theta = numbers(dim);
+    t->u = numbers(dim);
+    t->g = numbers(dim);
     t->tmp = numbers(3 * dim + 8 * T);
-    t->obs = numbers((T + 1) * t->policy.obs_dim), t->act = numbers(T * t->policy.act_dim);
-    t->w = numbers(T), t->k = numbers(T), t->c = numbers(T);
-    t->work = bench_alloc(rn_policy_work_size(&t->policy, T), 1);
-    t->work =
-        (char *)t->work + (64 - (uintptr_t)t->work % 64) % 64; /* lives as long as the program */
+    t->obs = numbers((T + 1) * t->policy.obs_dim);
+    t->act = numbers(T * t->policy.act_dim);
+    t->w = numbers(T);
+    t->k = numbers(T);
+    t->c = numbers(T);
+    t->work = bench_alloc(rn_policy_work_size(&t->policy, T), 1); /* as long as the program */
+    t->work = (char *)t->work + (64 - (uintptr_t)t->work % 64) % 64;
     t->policy.init(t->policy.self, &rng, t->theta);
     for (size_t i = 0; i < dim; i++) t->u[i] = (rn_real)(0.01 * bench_gauss(&seed));
-    for (size_t i = 0; i < T; i++)
-        t->w[i] = (rn_real)bench_gauss(&seed), t->k[i] = (rn_real)bench_gauss(&seed);
+    for (size_t i = 0; i < T; i++) {
+        t->w[i] = (rn_real)bench_gauss(&seed);
+        t->k[i] = (rn_real)bench_gauss(&seed);
+    }
     for (size_t i = 0; i < T * t->policy.obs_dim; i++) t->obs[i] = (rn_real)bench_gauss(&seed);
     for (size_t i = 0; i < T * t->policy.act_dim; i++)
         t->act[i] = (rn_real)(shape->gaussian ? bench_gauss(&seed) : 0);
 }
 
-static void run_act(task *t) {
+static void run_act(workload *t) {
     const agg_rng rng = rn_random_rng(&t->random);
     t->policy.prepare(t->policy.self, t->theta, t->work);
     for (size_t i = 0; i < t->T; i++)
@@ -61,18 +66,18 @@ static void run_act(task *t) {
     bench_sink = (float)t->tmp[t->T - 1];
 }
 
-/* clang-format off */
-
 /* The API has no forward pass alone, because nobody needs one: this is the first half of what grad
    does, made of the header's own parts. */
-#define FORWARD(name, attribute, avx2)                                                                  \
-    attribute static void name(task *t) {                                                               \
-        rni_net_work *w = rni_net_start(&t->net, t->theta, t->T, t->work);                              \
-        size_t        t0, n;                                                                            \
-        RNI_FOR_BLOCKS(t0, n, t->T) {                                                                   \
-            rni_net_forward(avx2, &t->net, w, t->obs, t0, n);                                           \
-            rni_net_head(&t->net, w, t0, n);                                                            \
-        }                                                                                               \
+/* clang-format off */
+
+#define FORWARD(name, attribute, avx2)                                                             \
+    attribute static void name(workload *t) {                                                      \
+        rni_net_work *w = rni_net_start(&t->net, t->theta, t->T, t->work);                         \
+        size_t t0, n;                                                                              \
+        RNI_FOR_BLOCKS(t0, n, t->T) {                                                              \
+            rni_net_forward(avx2, &t->net, w, t->obs, t0, n);                                      \
+            rni_net_head(&t->net, w, t0, n);                                                       \
+        }                                                                                          \
     }
 /* clang-format on */
 FORWARD(forward_base, BENCH_UNUSED, 0)
@@ -80,7 +85,7 @@ FORWARD(forward_base, BENCH_UNUSED, 0)
 FORWARD(forward_avx2, __attribute__((target("avx2"))), 1)
 #endif
 
-static void run_forward(task *t) {
+static void run_forward(workload *t) {
 #ifdef AGGI_AVX2
     if (AGGI_HAS_AVX2) {
         forward_avx2(t);
@@ -90,12 +95,12 @@ static void run_forward(task *t) {
     forward_base(t);
 }
 
-static void run_grad(task *t) {
+static void run_grad(workload *t) {
     t->policy.grad(t->policy.self, t->theta, t->T, t->obs, t->act, t->w, t->g, t->work);
 }
 
 /* everything that B u takes: dot, the weights of the steps, hvp */
-static void run_bu(task *t) {
+static void run_bu(workload *t) {
     const rn_hessian_product b = {&t->policy, t->theta, t->u, t->T, t->obs, t->act,
                                   t->w,       1,        t->k, t->c, t->tmp, t->work};
     rn_add_hessian_product(&b, t->g);
@@ -105,7 +110,7 @@ static void run_bu(task *t) {
 static const cartpole upright = {0.01, 0.02, -0.03, 0.01, 0};
 
 /* the recorded trajectory once more: the same start, the same actions */
-static void run_bare(task *t) {
+static void run_bare(workload *t) {
     const agg_rng rng = rn_random_rng(&t->random);
     double reward;
     *(cartpole *)t->env.self = upright;
@@ -113,7 +118,7 @@ static void run_bare(task *t) {
     bench_sink = (float)t->tmp[0];
 }
 
-static void rollout(task *t, rn_real *obs, rn_real *act) {
+static void rollout(workload *t, rn_real *obs, rn_real *act) {
     const agg_rng rng = rn_random_rng(&t->random);
     double reward;
     *(cartpole *)t->env.self = upright;
@@ -125,15 +130,15 @@ static void rollout(task *t, rn_real *obs, rn_real *act) {
     }
 }
 
-static void run_rollout(task *t) { rollout(t, t->tmp, t->tmp + 4 * (t->T + 1)); }
+static void run_rollout(workload *t) { rollout(t, t->tmp, t->tmp + 4 * (t->T + 1)); }
 
-/* ---- taking turns ---------------------------------------------------------------------------------------------- */
+/* ---- taking turns */
 typedef struct contender {
-    void (*run)(task *t);
+    void (*run)(workload *t);
     double seconds; /* least time of one call */
 } contender;
 
-static void race(task *t, contender *c, int count) {
+static void race(workload *t, contender *c, int count) {
     bench_stat b[8];
     memset(b, 0, sizeof b);
     for (int round = 0; round < (bench_quick() ? 15 : 60); round++)
@@ -156,15 +161,15 @@ static void print_step(const char *what, double seconds, size_t T, double ratio,
     printf("\n");
 }
 
-/* ---- 1 and 2. CartPole ----------------------------------------------------------------------- */
+/* ---- 1 and 2. CartPole */
 /* a policy that balances, so that trajectories are long */
-static rn_trainer *learn(task *t, cartpole *poles) {
+static rn_trainer *learn(workload *t, cartpole *poles) {
     rn_env envs[AGENTS];
     rn_trainer *trainer = NULL;
     for (int i = 0; i < AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, t->policy);
-    d.server.gamma = rn_schedule_linear(
-        0.08, 1e-6, LEARN); /* never 0: a theta that stands still saves the second trajectory */
+    /* never 0: a theta that stands still saves the second trajectory */
+    d.server.gamma = rn_schedule_linear(0.08, 1e-6, LEARN);
     d.adversaries = F;
     rn_status s = rn_trainer_create(&trainer, &d);
     for (int round = 0; s == RN_OK && round < LEARN; round++) s = rn_trainer_run_round(trainer);
@@ -176,7 +181,7 @@ static rn_trainer *learn(task *t, cartpole *poles) {
     return trainer;
 }
 
-static void bench_steps(task *t) {
+static void bench_steps(workload *t) {
     contender c[] = {{run_bare, 0},    {run_act, 0},  {run_rollout, 0},
                      {run_forward, 0}, {run_grad, 0}, {run_bu, 0}};
     fprintf(stderr, "steps of CartPole ...\n");
@@ -217,22 +222,24 @@ static double aggregate_seconds(rn_trainer *trainer, size_t dim) {
             agg_aggregate(&d, rows, out, scratch, agg_scratch_size(&d), NULL);
         bench_add(&b, (bench_cpu() - start) / 20);
     }
-    free(attacks), free(out), free(scratch);
+    free(attacks);
+    free(out);
+    free(scratch);
     return bench_min(&b);
 }
 
 static void bench_round(rn_trainer *trainer, size_t dim) {
-    const double authors =
-        3.8; /* seconds a round took their program on two x86-64 cores with AVX-512: a stored figure,
-                                   so on another machine the factor compares machines too */
+    /* seconds a round took their program on two x86-64 cores with AVX-512: a stored figure, so on
+       another machine the factor compares machines too */
+    const double authors = 3.8;
     double best = 1e9, step = 0;
     fprintf(stderr, "whole rounds ...\n");
-    for (int i = 0; i < (bench_quick() ? 20 : 200);
-         i++) { /* by the step: now and then a pole falls early */
+    /* the best by the step: now and then a pole falls early */
+    for (int i = 0; i < (bench_quick() ? 20 : 200); i++) {
         const double before = (double)rn_trainer_progress(trainer)->env_steps, start = bench_cpu();
         if (rn_trainer_run_round(trainer) != RN_OK) exit(1);
-        const double seconds = bench_cpu() - start,
-                     steps = (double)rn_trainer_progress(trainer)->env_steps - before;
+        const double seconds = bench_cpu() - start;
+        const double steps = (double)rn_trainer_progress(trainer)->env_steps - before;
         if (seconds / steps < best) best = seconds / steps, step = steps;
     }
     const double round = best * AGENTS * 2 * 500, share = aggregate_seconds(trainer, dim) / round;
@@ -241,14 +248,13 @@ static void bench_round(rn_trainer *trainer, size_t dim) {
            "  %.2f ms, %.1f ns for each environment step, everything included\n",
            AGENTS, step, AGENTS * 1000, round * 1e3, best * 1e9);
     printf("  %.0f x faster than the %.1f s of the authors' program (stored figure, two cores with "
-           "AVX-512), target "
-           "1000 %s\n",
+           "AVX-512), target 1000 %s\n",
            authors / round, authors, authors / round >= 1000 ? "holds" : "MISSED");
     printf("  MDA takes %.2f %% of the round, target 5 %s\n", share * 100,
            share < 0.05 ? "holds" : "MISSED");
 }
 
-/* ---- 3 a larger network ---------------------------------------------------------------------- */
+/* ---- 3 a larger network */
 static void print_rate(const char *what, double seconds, double madds, double peak, double target) {
     const double rate = madds / seconds, share = rate / peak * 100;
     printf("  %-8s %8.1f us  %6.1f GFlop/s  %5.1f %% of the limit", what, seconds * 1e6,
@@ -261,7 +267,7 @@ static void bench_large(void) {
     rn_net_desc shape = rn_make_net_desc(11, 3);
     contender c[] = {{run_forward, 0}, {run_grad, 0}, {run_bu, 0}};
     const char *with;
-    task t;
+    workload t;
     double peak = bench_peak(&with), madds = 0;
 #if defined(__AVX2__)
     const double target = 40;
@@ -271,7 +277,7 @@ static void bench_large(void) {
     fprintf(stderr, "the larger network ...\n");
     shape.hidden[0] = shape.hidden[1] = 64;
     shape.gaussian = 1;
-    task_make(&t, &shape, 1000);
+    workload_make(&t, &shape, 1000);
     race(&t, c, 3);
     peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
     for (size_t l = 0; l < t.net.layers; l++) madds += (double)(t.net.in[l] * t.net.out[l]);
@@ -279,8 +285,7 @@ static void bench_large(void) {
     printf("\nnetwork 11-64-64-3, Gaussian, %d steps; the limit: %.0f GFlop/s (%s)\n", (int)t.T,
            2e-9 * peak, with);
     printf("  multiply-adds a step, M = sum of in*out = %.0f, M1 = %.0f of the first layer: "
-           "forward M, grad 3M - M1, "
-           "B u 8M - 5M1\n",
+           "forward M, grad 3M - M1, B u 8M - 5M1\n",
            madds, first);
     print_rate("forward", c[0].seconds, T * madds, peak, 0);
     print_rate("grad", c[1].seconds, T * (3 * madds - first), peak, target);
@@ -290,7 +295,7 @@ static void bench_large(void) {
 int main(int argc, char **argv) {
     static cartpole poles[AGENTS];
     rn_net_desc shape = rn_make_net_desc(4, 2);
-    static task t;
+    static workload t;
     static cartpole pole;
     if (argc > 1) {
         printf("usage: estimator\nTimes resnharpg.h. BENCH_QUICK=1: shorter.\n");
@@ -298,7 +303,7 @@ int main(int argc, char **argv) {
     }
     bench_print_build();
     shape.hidden[0] = shape.hidden[1] = 16;
-    task_make(&t, &shape, 500);
+    workload_make(&t, &shape, 500);
     t.env = cartpole_env(&pole);
     rn_trainer *trainer = learn(&t, poles);
     bench_steps(&t);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Times numpy and torch formulations of the rules beside aggregators.h: ms and ratios from one run, one thread.
+"""Times numpy and torch formulations of the rules beside aggregators.h: ms and ratios from one run,
+one thread.
 
 usage: peers.py [bench_binary]        (default: what make bench built; it is run with --ms)
 
-Optional: without numpy it says so and succeeds. The formulations are the usual short ones, with the definitions of
-aggregators.h; they are not anybody's library. numpy is as fast at Krum as the BLAS it is linked with.
+Optional: without numpy it says so and succeeds. The formulations are the usual short ones, with the
+definitions of aggregators.h; they are not anybody's library. numpy is as fast at Krum as the BLAS
+it is linked with.
 """
 import itertools
 import math
@@ -25,6 +27,18 @@ def least_diameter(d, f):
     """The (n-f)-subset of least diameter by trying them all; d: n x n numpy array of distances."""
     subsets = map(list, itertools.combinations(range(len(d)), len(d) - f))
     return min(subsets, key=lambda s: d[s][:, s].max())
+
+
+def weiszfeld(x, z, radii):
+    """The geometric median, from z; radii(z): distances of the rows. No proof of its gap."""
+    last = math.inf
+    for _ in range(1000):
+        r = radii(z)
+        z, value = (1 / r) @ x / (1 / r).sum(), float(r.sum())
+        if last - value <= 1e-7 * value:
+            break
+        last = value
+    return z
 
 
 def numpy_rules(np):
@@ -51,21 +65,16 @@ def numpy_rules(np):
         return x[np.sort(distances(x), axis=1)[:, :len(x) - f].sum(axis=1).argmin()]
 
     def gm(x, f):
-        z, last = x.mean(axis=0), math.inf
-        for _ in range(1000):  # Weiszfeld; unlike ours it has no proof of its gap
-            r = np.maximum(np.sqrt(((x - z) ** 2).sum(axis=1)), 1e-12)
-            z, value = (1 / r) @ x / (1 / r).sum(), float(r.sum())
-            if last - value <= 1e-7 * value:
-                break
-            last = value
-        return z
+        def radii(z):
+            return np.maximum(np.sqrt(((x - z) ** 2).sum(axis=1)), 1e-12)
+        return weiszfeld(x, x.mean(axis=0), radii)
 
     def mda(x, f):
         return x[least_diameter(sq_distances(x), f)].mean(axis=0)
 
-    return {"mean": lambda x, f: x.mean(axis=0), "CWMed": lambda x, f: np.median(x, axis=0), "CWTM": trimmed,
-            "MeaMed": meamed, "Krum": krum, "Krum by Gram": lambda x, f: krum(x, f, gram_distances), "GM": gm,
-            "MDA": mda}
+    return {"mean": lambda x, f: x.mean(axis=0), "CWMed": lambda x, f: np.median(x, axis=0),
+            "CWTM": trimmed, "MeaMed": meamed, "Krum": krum,
+            "Krum by Gram": lambda x, f: krum(x, f, gram_distances), "GM": gm, "MDA": mda}
 
 
 def torch_rules(torch):
@@ -87,24 +96,18 @@ def torch_rules(torch):
         return x[sq_distances(x, mode).sort(dim=1).values[:, :len(x) - f].sum(dim=1).argmin()]
 
     def gm(x, f):
-        z, last = x.mean(dim=0), math.inf
-        for _ in range(1000):
-            r = (x - z).norm(dim=1).clamp_min(1e-12)
-            z, value = (1 / r) @ x / (1 / r).sum(), float(r.sum())
-            if last - value <= 1e-7 * value:
-                break
-            last = value
-        return z
+        return weiszfeld(x, x.mean(dim=0), lambda z: (x - z).norm(dim=1).clamp_min(1e-12))
 
     def mda(x, f):
         return x[least_diameter(sq_distances(x).numpy(), f)].mean(dim=0)
 
-    return {"mean": lambda x, f: x.mean(dim=0), "CWMed": median, "CWTM": trimmed, "MeaMed": meamed, "Krum": krum,
+    return {"mean": lambda x, f: x.mean(dim=0), "CWMed": median, "CWTM": trimmed,
+            "MeaMed": meamed, "Krum": krum,
             "Krum by Gram": lambda x, f: krum(x, f, "use_mm_for_euclid_dist"), "GM": gm, "MDA": mda}
 
 
 def least_ms(rule, x, f, budget=2.0):
-    """The least of at most five runs, fewer if they are slow; processor time, as the benchmark program takes."""
+    """The least of at most five runs, fewer if they are slow; processor time, as ours is."""
     best, spent = math.inf, 0.0
     for _ in range(5):
         start = time.process_time()
@@ -122,7 +125,8 @@ def ours(binary):
         print("no benchmark program: run make bench first; ratios are left out")
         return {}
     print("ours:", binary)
-    text = subprocess.run([binary, "--ms"], check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    text = subprocess.run([binary, "--ms"], check=True, stdout=subprocess.PIPE,
+                          universal_newlines=True).stdout
     table = {}
     for line in text.splitlines():
         name, n, f, dim, ms = line.rsplit(None, 4)
@@ -133,7 +137,7 @@ def ours(binary):
 def print_size(size, np, libraries, mine):
     n, f, dim = size
     print(f"\nn={n} f={f} d={dim}    milliseconds (times ours)")
-    print("rule          " + "".join(f"{name:>24}" for name in ["ours"] + list(libraries)), flush=True)
+    print("rule          " + "".join(f"{name:>24}" for name in ["ours", *libraries]), flush=True)
     rng = np.random.default_rng(1)
     x = rng.standard_normal((n, dim), dtype=np.float32)
     x[n - f:] += np.float32(0.5)
@@ -165,7 +169,8 @@ def main():
         libraries["torch " + torch.__version__] = (torch.from_numpy, torch_rules(torch))
     except ImportError:
         print("torch is not installed: numpy only")
-    mine = ours(sys.argv[1] if len(sys.argv) == 2 else next(filter(os.path.exists, BINARIES), None))
+    built = next(filter(os.path.exists, BINARIES), None)
+    mine = ours(sys.argv[1] if len(sys.argv) == 2 else built)
     for size in SIZES:
         print_size(size, np, libraries, mine)
     return 0

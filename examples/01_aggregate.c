@@ -1,7 +1,8 @@
-/* 01: ten agents each send an estimate of the same vector; three of them Byzantine. What does each
-   rule make of it? The idea: the mean trusts everybody, a robust rule trusts any seven who agree,
-   and nobody has to know who they are. Build: cc -O2 -I. examples/01_aggregate.c -o 01_aggregate
-   -lm && ./01_aggregate */
+/* 01: ten agents each send an estimate of the same vector; three of them are Byzantine: they send
+   what they like. What does each rule make of it?
+   The idea: the mean trusts everybody, a robust rule trusts any seven who agree, and nobody has to
+   know who they are.
+   Build: cc -O2 -I. examples/01_aggregate.c -o 01_aggregate -lm && ./01_aggregate */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include <math.h>
@@ -10,8 +11,7 @@
 
 enum { N = 10, F = 3, HONEST = N - F, DIM = 8 };
 
-/* Honest agents send the truth plus noise. Any source of random bits will do; this is splitmix64.
-   */
+/* Honest agents send the truth plus noise. Any source of random bits will do: here splitmix64. */
 static uint64_t random_bits(uint64_t *state) {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -32,10 +32,9 @@ static void make_rows(float x[N][DIM], float mean[DIM]) {
             mean[k] += x[i][k] / HONEST;
         }
     for (int k = 0; k < DIM; k++) {
-        x[7][k] = NAN;   /* the crude adversary: one NaN in a sum and the sum is NaN */
-        x[8][k] = 1e30f; /* the giant: squaring it overflows a float */
-        x[9][k] = mean[k] -
-                  0.6f; /* the subtle one: every number is plausible, and all lean the same way */
+        x[7][k] = NAN;            /* the crude adversary: one NaN in a sum and the sum is NaN */
+        x[8][k] = 1e30f;          /* the giant: squaring it overflows a float */
+        x[9][k] = mean[k] - 0.6f; /* the subtle one: plausible numbers that all lean one way */
     }
 }
 
@@ -53,8 +52,8 @@ static void naive_mean(float x[N][DIM], float *out) {
     }
 }
 
-/* One call: describe, ask how much scratch, aggregate. weight and suspicion are filled if there is
-   a result. */
+/* Describe, ask how much scratch, aggregate. weight and suspicion are filled if there is a
+   result. */
 static agg_status run(agg_rule rule, const float *const *rows, float *out, double *weight,
                       double *suspicion) {
     agg_desc desc = agg_make_desc(rule, N, DIM, F);
@@ -68,7 +67,8 @@ static agg_status run(agg_rule rule, const float *const *rows, float *out, doubl
     return status;
 }
 
-static void print_report(agg_rule rule, const float *const *rows, const char *const *who) {
+static void print_report(agg_rule rule, const float *const *rows) {
+    static const char *const who[F] = {"sent NaN", "sent 1e30", "leans"};
     float out[DIM];
     double weight[N], suspicion[N];
     if (run(rule, rows, out, weight, suspicion) > AGG_INEXACT) return;
@@ -77,20 +77,18 @@ static void print_report(agg_rule rule, const float *const *rows, const char *co
            agg_rule_name(rule));
     for (int i = 0; i < N; i++)
         printf("  agent %d  weight %5.3f  suspicion %-9.3g %s\n", i, weight[i], suspicion[i],
-               who[i]);
+               i < HONEST ? "" : who[i - HONEST]);
 }
 
 int main(void) {
-    static const char *const who[N] = {"", "", "",         "",          "",
-                                       "", "", "sent NaN", "sent 1e30", "leans"};
     float x[N][DIM], mean[DIM], out[DIM];
     const float *rows[N];
     make_rows(x, mean);
     for (int i = 0; i < N; i++) rows[i] = x[i];
 
-    printf(
-        "%d agents, %d of them Byzantine. Distance of each result to the mean of the honest:\n\n",
-        N, F);
+    printf("%d agents, %d of them are Byzantine. Distance of each result to the mean of the "
+           "honest:\n\n",
+           N, F);
     naive_mean(x, out);
     printf("  %-12s %-10.3g a loop that adds them up\n", "(no rule)", distance(out, mean));
     for (int r = 0; r < AGG_RULE_COUNT; r++) {
@@ -109,7 +107,7 @@ int main(void) {
         else
             printf("never more than %.2f times the honest diameter\n", lambda);
     }
-    print_report(AGG_MDA, rows, who);
-    print_report(AGG_CWTM, rows, who);
+    print_report(AGG_MDA, rows);
+    print_report(AGG_CWTM, rows);
     return 0;
 }

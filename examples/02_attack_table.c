@@ -2,22 +2,17 @@
    of the honest rows, in units of their diameter (the largest distance between two of them),
    averaged over random instances.
    The idea: no rule is best everywhere, a rule is as good as its worst column, and the mean has a
-   very bad one. Build: cc -O2 -I. examples/02_attack_table.c -o 02_attack_table -lm &&
-   ./02_attack_table table.svg */
+   very bad one.
+   Build: cc -O2 -I. examples/02_attack_table.c -o 02_attack_table -lm && ./02_attack_table t.svg */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "plot.h"
 #include <stdlib.h>
-#include <time.h>
 
 enum { N = 15, F = 3, HONEST = N - F, DIM = 32, INSTANCES = 200 };
 
-enum {
-    COLS = AGG_ATTACK_COUNT + 2,
-    NNM_ROWS = 5,
-    ROWS = AGG_RULE_COUNT + NNM_ROWS
-}; /* + no attack, worst */
-
+/* columns: no attack, the attacks, the worst of them; rows: the rules, then some after NNM */
+enum { COLS = 1 + AGG_ATTACK_COUNT + 1, NNM_ROWS = 5, ROWS = AGG_RULE_COUNT + NNM_ROWS };
 static const agg_rule after_nnm[NNM_ROWS] = {AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
 
 /* splitmix64 */
@@ -45,7 +40,7 @@ static double distance(const float *a, const float *b) {
 static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
     double diameter = 0;
     for (int k = 0; k < DIM; k++) {
-        double truth = 2 * normal(state);
+        const double truth = 2 * normal(state);
         mean[k] = 0;
         for (int i = 0; i < N; i++) { /* the adversaries' rows too: what they would have sent */
             x[i][k] = (float)(truth + normal(state));
@@ -71,14 +66,6 @@ static agg_desc describe(int row) {
     return d;
 }
 
-/* only if it takes long enough to wonder */
-static void progress(int done) {
-    static int shown;
-    if (done % 10 == 0 && clock() / CLOCKS_PER_SEC >= 2)
-        shown = fprintf(stderr, "\r%d of %d instances ", done, INSTANCES);
-    if (shown && done == INSTANCES) fprintf(stderr, "\n");
-}
-
 static void measure(double error[ROWS][COLS]) {
     uint64_t state = 2;
     size_t size = 0;
@@ -87,7 +74,7 @@ static void measure(double error[ROWS][COLS]) {
         size = agg_scratch_size(&d) > size ? agg_scratch_size(&d) : size;
     }
     void *scratch = malloc(size);
-    for (int t = 0; t < INSTANCES; progress(++t))
+    for (int t = 0; t < INSTANCES; t++)
         for (int c = 0; c < COLS - 1; c++) {
             float x[N][DIM], mean[DIM], out[DIM];
             const float *rows[N];
@@ -107,15 +94,12 @@ static void measure(double error[ROWS][COLS]) {
 }
 
 static void print_table(double error[ROWS][COLS], const char *const *row, const char *const *col) {
-    for (int word = 0; word < 2; word++) { /* "sign flipping" on two lines */
-        printf(word ? "\n%-14s" : "%-14s", "");
+    for (int line = 0; line < 2; line++) { /* "sign flipping" on two lines */
+        printf("\n%-14s", "");
         for (int c = 0; c < COLS; c++) {
             const char *blank = strchr(col[c], ' ');
-            printf(" %8.*s",
-                   word    ? 8
-                   : blank ? (int)(blank - col[c])
-                           : 0,
-                   word && blank ? blank + 1 : col[c]);
+            const int first = blank ? (int)(blank - col[c]) : 0; /* letters of the upper line */
+            printf(" %8.*s", line ? 8 : first, line && blank ? blank + 1 : col[c]);
         }
     }
     for (int r = 0; r < ROWS; r++) {
@@ -126,48 +110,40 @@ static void print_table(double error[ROWS][COLS], const char *const *row, const 
     printf("\n");
 }
 
-static int draw(const char *path, double error[ROWS][COLS], const char *const *row,
-                const char *const *col) {
+static int draw(const char *path, const char *note, const plot_heat *table) {
     plot p;
-    char note[160];
-    plot_heat h = {
-        ROWS,           COLS,    error[0], row, col, {0.05, 2, 1}, "error / honest diameter",
-        AGG_RULE_COUNT, COLS - 1};
     if (plot_open(&p, path, 900, 620, "Every rule against every attack") != 0) return -1;
-    snprintf(note, sizeof note,
-             "distance of the result to the mean of the honest rows, in honest diameters: %d rows, "
-             "%d of them Byzantine, dimension %d, mean of %d instances",
-             N, F, DIM, INSTANCES);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
-    plot_heatmap(&p, plot_make_box(118, 106, 764, 456), &h);
+    plot_heatmap(&p, plot_make_box(118, 106, 764, 456), table);
     return plot_close(&p);
 }
 
 int main(int argc, char **argv) {
     static double error[ROWS][COLS];
-    static char nnm_name[NNM_ROWS][32];
+    char nnm_name[NNM_ROWS][32], note[160];
     const char *row[ROWS], *col[COLS], *path = argc > 1 ? argv[1] : "build/attack_table.svg";
     if (argc > 2 || path[0] == '-') {
         printf("usage: 02_attack_table [file.svg]\nPrints the error of every rule under every "
-               "attack and draws it "
-               "as a heat map\ninto file.svg (build/attack_table.svg).\n");
+               "attack and draws it\ninto file.svg (build/attack_table.svg).\n");
         return argc == 2 && strcmp(path, "--help") == 0 ? 0 : 2;
     }
-    for (int c = 0; c < COLS; c++)
-        col[c] = c == 0          ? "no attack"
-                 : c == COLS - 1 ? "worst"
-                                 : agg_attack_name((agg_attack_kind)(c - 1));
+    col[0] = "no attack", col[COLS - 1] = "worst";
+    for (int a = 0; a < AGG_ATTACK_COUNT; a++) col[1 + a] = agg_attack_name((agg_attack_kind)a);
     for (int r = 0; r < AGG_RULE_COUNT; r++) row[r] = agg_rule_name((agg_rule)r);
     for (int k = 0; k < NNM_ROWS; k++) {
         snprintf(nnm_name[k], sizeof nnm_name[k], "NNM + %s", agg_rule_name(after_nnm[k]));
         row[AGG_RULE_COUNT + k] = nnm_name[k];
     }
+    snprintf(note, sizeof note,
+             "distance to the mean of the honest rows, in honest diameters: %d of %d rows are "
+             "Byzantine, dimension %d, mean of %d instances",
+             F, N, DIM, INSTANCES);
     measure(error);
-    printf("error to the honest mean / honest diameter; %d rows, %d Byzantine, dimension %d, mean "
-           "of %d instances\n\n",
-           N, F, DIM, INSTANCES);
+    printf("%s\n", note);
     print_table(error, row, col);
-    if (draw(path, error, row, col) != 0) return fprintf(stderr, "cannot write %s\n", path), 1;
-    printf("\nwrote %s\n", path);
-    return 0;
+    const plot_heat table = {
+        ROWS,           COLS,    error[0], row, col, {0.05, 2, 1}, "error / honest diameter",
+        AGG_RULE_COUNT, COLS - 1};
+    if (draw(path, note, &table) != 0) return fprintf(stderr, "cannot write %s\n", path), 1;
+    return printf("\nwrote %s\n", path), 0;
 }

@@ -1,8 +1,8 @@
-/* 03: a task so small that everything about it is known: two states, two actions. Dynamic
-   programming gives the best possible value J*, and the exact value J of any policy; so the gap J*
-   - J is measured without any noise, while the agents learn from noisy trajectories and three of
-   ten are Byzantine. The schedules are those of the paper's theorem. The idea: with a resilient
-   rule the gap closes, round by round, as if there were no adversaries.
+/* 03: an environment so small that everything about it is known: two states, two actions. Dynamic
+   programming gives the best possible value J*, and the exact value J of any policy; so the gap
+   J* - J is measured without any noise, while the agents learn from noisy trajectories and three of
+   ten are Byzantine. The schedules are those of the paper's theorem.
+   The idea: with a resilient rule the gap closes, round by round, as if there were no adversaries.
    Build: cc -O2 -I. examples/03_two_state_mdp.c -o 03_two_state_mdp -lm && ./03_two_state_mdp */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -17,9 +17,8 @@ static const double discount = 0.9;
 /* State 0 is the poor valley, state 1 the rich hill. Action 0 works, action 1 walks to the other
    state, and fails now and then. Work in the valley pays a little, at once; the walk uphill pays
    nothing, but later. */
-static const double pay[2][2] = {{0.2, 0.0}, {1.0, 0.4}}; /* [state][action] */
-static const double hill[2][2] = {{0.0, 0.8},
-                                  {0.9, 0.1}}; /* probability that the next state is 1 */
+static const double pay[2][2] = {{0.2, 0.0}, {1.0, 0.4}};  /* [state][action] */
+static const double hill[2][2] = {{0.0, 0.8}, {0.9, 0.1}}; /* probability of state 1 next */
 
 /* ---- what is known: values by repeated application of Bellman's equations */
 static double action_value(int s, int a, const double v[2]) {
@@ -39,14 +38,14 @@ static double value_of(const rn_real *theta) {
     double v[2] = {0, 0};
     for (int i = 0; i < 2000; i++)
         for (int s = 0; s < 2; s++) {
-            const double p =
-                1 / (1 + exp((double)theta[2 * s] - (double)theta[2 * s + 1])); /* of action 1 */
+            const double logit = (double)theta[2 * s] - (double)theta[2 * s + 1];
+            const double p = 1 / (1 + exp(logit)); /* of action 1 */
             v[s] = (1 - p) * action_value(s, 0, v) + p * action_value(s, 1, v);
         }
     return v[0];
 }
 
-/* ---- what the agents see: a task to try out, one step at a time */
+/* ---- what the agents see: an environment to try out, one step at a time */
 static void reset(void *self, const agg_rng *rng, rn_real *obs) {
     (void)rng;
     *(int *)self = 0;
@@ -79,16 +78,14 @@ static rn_trainer *start(agg_rule rule, size_t adversaries, int states[AGENTS]) 
     }
     d.agents = AGENTS;
     d.envs = envs;
-    d.policy = rn_make_table_policy(
-        &table, 2, 2); /* a logit per state and action: 4 parameters, all 0 at first */
+    d.policy = rn_make_table_policy(&table, 2, 2); /* a logit per state and action, 0 at first */
     d.method.discount = discount;
     d.method.batch = 4; /* trajectories per estimate */
     d.method.horizon = rn_theory_horizon(ROUNDS, discount);
     d.server.agg.rule = rule;
     d.server.agg.f = adversaries;
-    d.server.eta = rn_theory_eta(); /* 1/t */
-    d.server.gamma =
-        rn_theory_gamma(0.5, 3); /* 6 G1/(muF (t+2)), that is 1/(t+2): the constants are guesses */
+    d.server.eta = rn_theory_eta();           /* 1/t */
+    d.server.gamma = rn_theory_gamma(0.5, 3); /* 6 G1/(muF (t+2)), here 1/(t+2): both guessed */
     d.adversaries = adversaries;
     d.attack.vector.strength = 5; /* sign flipping: they send -5 times what they should */
     d.seed = 3;
@@ -117,7 +114,7 @@ int main(void) {
         if (t == next || t == ROUNDS) {
             printf("\n%6d", (int)t);
             for (int c = 0; c < COLUMNS; c++)
-                printf("  %13.6f", best - value_of(rn_trainer_theta(trainer[c])));
+                printf("  %19.6f", best - value_of(rn_trainer_theta(trainer[c])));
             next = next ? 2 * next : 1;
             fflush(stdout);
         }
@@ -125,8 +122,7 @@ int main(void) {
             if (rn_trainer_run_round(trainer[c]) != RN_OK) return 1;
     }
     printf("\n\nThe paper promises a gap of about t^-1/2 (up to logarithms) for a resilient rule, "
-           "and nothing for the "
-           "mean.\n");
+           "and nothing for the mean.\n");
     for (int c = 0; c < COLUMNS; c++) rn_trainer_destroy(trainer[c]);
     return 0;
 }

@@ -24,8 +24,7 @@ static void act(void *self, const rn_real *theta, const rn_real *obs, const agg_
                 rn_real *out, void *work) {
     const double p = push_right(theta, obs);
     (void)self, (void)work;
-    out[0] = (rng ? rn_draw_uniform(rng) : 0.5) <
-             p; /* no random numbers: the most likely action is wanted */
+    out[0] = (rng ? rn_draw_uniform(rng) : 0.5) < p; /* no rng: the most likely action is wanted */
 }
 
 /* g += sum over the steps of a trajectory of w_t grad log pi(a_t|s_t) */
@@ -84,8 +83,7 @@ int main(void) {
            gradient_error(&policy));
 
     rn_trainer_desc desc = rn_make_trainer_desc(AGENTS, F, envs, policy);
-    desc.server.gamma =
-        rn_schedule_linear(0.3, 0, ROUNDS); /* five numbers may take longer steps than a network */
+    desc.server.gamma = rn_schedule_linear(0.3, 0, ROUNDS); /* larger than for a network */
     desc.adversaries = F;
     rn_status s = rn_trainer_create(&trainer, &desc);
     for (int round = 0; s == RN_OK && round <= ROUNDS; round++) {

@@ -1,8 +1,9 @@
 /* 06: training inside a game. The game owns the memory (an arena), the threads (its job system) and
    the clock (sixty frames a second); learning gets a budget of environment steps in each frame and
-   must never hold a frame up. The idea: rn_trainer_tick() stops wherever the budget ends, and the
-   result has the same bits as an undisturbed run. Build: cc -O2 -I. examples/06_game_loop.c -o
-   06_game_loop -pthread && ./06_game_loop */
+   must never hold a frame up.
+   The idea: rn_trainer_tick() stops wherever the budget ends, and the result has the same bits as
+   an undisturbed run.
+   Build: cc -O2 -I. examples/06_game_loop.c -o 06_game_loop -pthread && ./06_game_loop */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
@@ -57,10 +58,10 @@ static rn_trainer_desc describe(cartpole *poles, rn_env *envs, rn_net *net) {
 
 static rn_trainer *start(arena *memory, agg_jobs jobs) {
     rn_trainer *trainer = NULL;
-    rn_net *net =
-        (rn_net *)arena_take(memory, sizeof *net); /* what the trainer points to must stay */
+    /* what the trainer points to must stay; what it copies (envs) need not */
+    rn_net *net = (rn_net *)arena_take(memory, sizeof *net);
     cartpole *poles = (cartpole *)arena_take(memory, AGENTS * sizeof *poles);
-    rn_env envs[AGENTS]; /* what it copies need not */
+    rn_env envs[AGENTS];
     rn_trainer_desc d = describe(poles, envs, net);
     const size_t size = rn_trainer_size(&d);
     d.jobs = jobs;
@@ -69,7 +70,8 @@ static rn_trainer *start(arena *memory, agg_jobs jobs) {
     return trainer;
 }
 
-/* ---- one frame: the game first, then as much learning as the budget allows, over the end of a round if need be */
+/* ---- one frame: the game first, then as much learning as the budget allows, over the end of a
+   round if need be */
 static size_t frame(pool *jobs, world *w, rn_trainer *trainer) {
     size_t left = BUDGET, used;
     pool_run(jobs, 8, move_particles, w);

@@ -1,6 +1,7 @@
 /* 07: the agents of a trainer share nothing, so they can run on as many threads as there are. You
    bring the threads: any job system with "run these n jobs and return" will do, and pool.h beside
-   this file is one in sixty lines. The idea: threads change the time, never a bit of the result.
+   this file is one in sixty lines.
+   The idea: threads change the time, never a bit of the result.
    Build: cc -O2 -I. examples/07_threads.c -o 07_threads -pthread && ./07_threads */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #define RESNHARPG_IMPLEMENTATION
@@ -20,9 +21,8 @@ static double seconds(void) {
 }
 
 static rn_trainer *train(agg_jobs jobs, double *took) {
-    static cartpole
-        poles[AGENTS]; /* each agent has a task of its own: two threads never touch the same */
-    static rn_net net; /* the policy is shared, and only read */
+    static cartpole poles[AGENTS]; /* one for each agent: two threads never touch the same */
+    static rn_net net;             /* the policy is shared, and only read */
     rn_trainer *trainer = NULL;
     rn_env envs[AGENTS];
     rn_net_desc shape = rn_make_net_desc(4, 2);
@@ -62,8 +62,7 @@ int main(void) {
         rn_trainer_destroy(t);
         pool_stop(&p);
     }
-    printf(
-        "\nMore threads than cores gain nothing, and a round waits for its longest trajectory.\n");
+    printf("\nMore threads than cores gain nothing; a round waits for its longest trajectory.\n");
     rn_trainer_destroy(first);
     return !same;
 }

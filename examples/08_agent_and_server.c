@@ -1,10 +1,8 @@
-/* 08: agent and server apart, as they would be on different machines. Everything between them is
-   bytes: down goes (round, eta, theta), up comes (round, d). Here the wire is a mailbox in memory;
-   put send() and recv() in its place. One agent falls silent, another has a broken memory chip.
-   There is no checksum: the rule is the check.
+/* 08: agent and server apart, as on different machines. Between them are only bytes: down goes
+   (round, eta, theta), up comes (round, d). Here the wire is a mailbox in memory; put send() and
+   recv() in its place. One agent falls silent, another has a broken memory chip. No checksum.
    The idea: a server with a robust rule may take any bytes of the right length for numbers.
-   Build: cc -O2 -I. examples/08_agent_and_server.c -o 08_agent_and_server && ./08_agent_and_server
-   */
+   Build: cc -O2 -I. examples/08_agent_and_server.c -o 08_server && ./08_server */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "envs/cartpole.h"
@@ -16,50 +14,46 @@ enum { AGENTS = 8, F = 2, SILENT = 6, BROKEN = 7, ROUNDS = 200, DIM = 386, MESSA
 /* ---- the wire: little-endian fields of 32 bits, the same on every machine */
 typedef struct mailbox {
     unsigned char bytes[MESSAGE];
-    size_t size;
-} mailbox; /* size 0: nothing came */
+    size_t size; /* 0: nothing came */
+} mailbox;
 
-static void put(mailbox *m, uint32_t v) {
+/* x: a uint32_t or a float */
+static void put(mailbox *m, const void *x) {
+    uint32_t v;
+    memcpy(&v, x, 4);
     for (int b = 0; b < 4; b++) m->bytes[m->size++] = (unsigned char)(v >> 8 * b);
 }
 
-static uint32_t get(const mailbox *m, size_t at) {
+/* any 32 bits are some float; NaN and Inf are floats too */
+static void get(const mailbox *m, size_t at, void *x) {
     uint32_t v = 0;
     for (size_t b = 0; b < 4; b++) v |= (uint32_t)m->bytes[at + b] << 8 * b;
-    return v;
-}
-
-static void put_float(mailbox *m, float x) {
-    uint32_t v;
-    memcpy(&v, &x, 4);
-    put(m, v);
-}
-
-/* any 32 bits are some float; NaN and Inf are floats too */
-static float get_float(const mailbox *m, size_t at) {
-    const uint32_t v = get(m, at);
-    float x;
-    memcpy(&x, &v, 4);
-    return x;
+    memcpy(x, &v, 4);
 }
 
 static void pack(mailbox *m, size_t round, double eta, const float *row) {
+    const uint32_t number = (uint32_t)round;
+    const float rate = (float)eta;
     m->size = 0;
-    put(m, (uint32_t)round);
-    put_float(m, (float)eta);
-    for (int k = 0; k < DIM; k++) put_float(m, row[k]);
+    put(m, &number);
+    put(m, &rate);
+    for (int k = 0; k < DIM; k++) put(m, &row[k]);
 }
 
 /* 0: not a message */
 static int unpack(const mailbox *m, size_t *round, double *eta, float *row) {
+    uint32_t number;
+    float rate;
     if (m->size != MESSAGE) return 0;
-    *round = get(m, 0);
-    *eta = (double)get_float(m, 4);
-    for (size_t k = 0; k < DIM; k++) row[k] = get_float(m, 8 + 4 * k);
+    get(m, 0, &number);
+    get(m, 4, &rate);
+    for (size_t k = 0; k < DIM; k++) get(m, 8 + 4 * k, &row[k]);
+    *round = number, *eta = (double)rate;
     return 1;
 }
 
-/* ---- the agent's machine: knows the task, its own random numbers and its d; never sees another agent */
+/* ---- the agent's machine: knows its environment, its own random numbers and its d; never sees
+   another agent */
 static void agent_machine(rn_agent *agent, const mailbox *down, mailbox *up) {
     float theta[DIM];
     double eta;
@@ -69,16 +63,16 @@ static void agent_machine(rn_agent *agent, const mailbox *down, mailbox *up) {
         pack(up, round, eta, rn_agent_direction(agent));
 }
 
-/* ---- the server's machine: knows no task and no policy, only N rows of numbers */
+/* ---- the server's machine: knows no environment and no policy, only N rows of numbers */
 static rn_status server_machine(rn_server *server, const mailbox *up, rn_progress *progress) {
     static float row[AGENTS][DIM];
     const float *rows[AGENTS];
     for (int i = 0; i < AGENTS; i++) {
         double eta;
         size_t round = 0;
-        int came = unpack(&up[i], &round, &eta, row[i]) &&
-                   round == rn_server_current_round(server); /* not a stale one */
-        rows[i] = came ? row[i] : NULL;
+        const int came = unpack(&up[i], &round, &eta, row[i]);
+        const int fresh = came && round == rn_server_current_round(server);
+        rows[i] = fresh ? row[i] : NULL;
     }
     return rn_server_update(server, rows, progress);
 }
@@ -89,20 +83,17 @@ static void break_bytes(mailbox *m, const agg_rng *rng) {
         if (rn_draw_below(rng, 100) == 0) m->bytes[i] = (unsigned char)rn_draw_below(rng, 256);
 }
 
-/* agents and server agree on a recipe beforehand; here each takes its half of the one in
-   rn_make_trainer_desc() */
-static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn_env env,
-                             int index) {
-    static char
-        memory[AGENTS]
-              [1 << 19]; /* rn_agent_size() tells how much; too little is an error, not a crash */
+/* Agents and server agree on a recipe beforehand; here each takes its half of the one in
+   rn_make_trainer_desc(). */
+static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn_env env, int i) {
+    static char memory[AGENTS][1 << 19]; /* rn_agent_size() tells how much; too little is refused */
     rn_agent_desc d;
     memset(&d, 0, sizeof d);
     d.env = env;
     d.policy = recipe->policy;
     d.method = recipe->method;
-    d.stream = (uint32_t)index; /* random numbers of its own */
-    return rn_agent_init(agent, &d, memory[index], sizeof memory[index]);
+    d.stream = (uint32_t)i; /* random numbers of its own */
+    return rn_agent_init(agent, &d, memory[i], sizeof memory[i]);
 }
 
 static rn_status start_server(rn_server **server, const rn_trainer_desc *recipe) {
@@ -111,8 +102,8 @@ static rn_status start_server(rn_server **server, const rn_trainer_desc *recipe)
     rn_random random = rn_make_random(1, AGENTS);
     const agg_rng rng = rn_random_rng(&random);
     rn_server_desc d = recipe->server;
-    recipe->policy.init(recipe->policy.self, &rng,
-                        theta); /* the only time the server hears of a policy */
+    /* the only time the server hears of a policy */
+    recipe->policy.init(recipe->policy.self, &rng, theta);
     d.n = AGENTS;
     d.dim = DIM;
     d.theta = theta;
@@ -141,8 +132,7 @@ int main(void) {
              rn_server_theta(server));
         for (int i = 0; i < AGENTS; i++) {
             up[i].size = 0;
-            if (i == SILENT && round > 40)
-                continue; /* its cable is cut: the server sees an empty mailbox */
+            if (i == SILENT && round > 40) continue; /* its cable is cut: an empty mailbox */
             agent_machine(agent[i], &down, &up[i]);
             if (i == BROKEN) break_bytes(&up[i], &rng);
         }

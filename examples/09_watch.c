@@ -7,17 +7,12 @@
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "stick.h"
-#include <stdlib.h>
+#include "options.h"
 #include <unistd.h>
 
 enum { AGENTS = 10, ADVERSARIES = 3, MAX_SECONDS = STICK_FRAMES / 25, PAUSE = 15, NAME = 32 };
 
 enum { TASK, TRAIN, SECONDS, STILLS, SEED, SAVE, LOAD, OUTPUT, OPTIONS };
-
-typedef struct option {
-    const char *key, *help, *text;
-    size_t number, least, most;
-} option; /* most 0: a text */
 
 static void die(const char *what, const char *why) {
     exit((fprintf(stderr, "%s: %s\n", what, why), 1));
@@ -41,9 +36,11 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
     for (int i = 0; i < AGENTS; i++) envs[i] = task->env(&states[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, policy);
     d.method.discount = 0.99;
-    d.server.eta = rn_schedule_constant(0.3),
+    d.server.eta = rn_schedule_constant(0.3);
     d.server.gamma = rn_schedule_linear(0.03, 0, o[TRAIN].number);
-    d.adversaries = ADVERSARIES, d.attack.vector.kind = AGG_ATTACK_NOISE, d.seed = o[SEED].number;
+    d.adversaries = ADVERSARIES;
+    d.attack.vector.kind = AGG_ATTACK_NOISE;
+    d.seed = o[SEED].number;
     const rn_status s = rn_trainer_create(&trainer, &d);
     if (s != RN_OK) die(task->name, rn_status_text(s));
     return trainer;
@@ -59,7 +56,7 @@ static void train(rn_trainer *t, size_t rounds) {
     }
 }
 
-/* ---- a policy in a file: the task's name, then the server's state, which rn_server_load() checks */
+/* ---- a policy in a file: the task's name, then the server's state */
 static void save_policy(const rn_server *s, const stick_task *task, const char *path) {
     const size_t size = NAME + rn_server_save_size(s);
     char *bytes = (char *)calloc(1, size);
@@ -83,7 +80,8 @@ static void load_policy(rn_server *s, const stick_task *task, const char *path) 
     fclose(file), free(bytes);
 }
 
-/* ---- the film, with the most likely actions, or random ones if nothing was learned. Who falls starts again. */
+/* ---- the film, with the most likely actions, or random ones if nothing was learned. Who falls
+   starts again. */
 static void play(const option *o, const stick_task *task, const rn_policy *p, const rn_server *from,
                  stick_film *film) {
     const size_t size = rn_policy_work_size(p, 0);
@@ -114,49 +112,25 @@ static void play(const option *o, const stick_task *task, const rn_policy *p, co
              (int)rn_server_current_round(from) - 1, (int)o[SECONDS].number, sum, falls);
 }
 
-/* ---- the command line */
-static void parse(int argc, char **argv, option *o) {
-    for (int i = 1, k; i < argc; i++) {
-        char *end = argv[i];
-        if (strcmp(argv[i], "--help") == 0) {
-            printf("usage: 09_watch [options] [file.svg]\nTrains a policy and draws a film of it "
-                   "for a browser.\n");
-            for (k = 0; k < OPTIONS; k++) printf("  %-10s %s\n", o[k].key, o[k].help);
-            exit(0);
-        }
-        for (k = 0; k < OUTPUT && strcmp(argv[i], o[k].key) != 0;) k++;
-        if (k == OUTPUT && argv[i][0] == '-') die(argv[i], "no such option; --help lists them");
-        if (k < OUTPUT && ++i == argc) die(o[k].key, "its value is missing");
-        o[k].text = argv[i];
-        if (!o[k].most) continue;
-        o[k].number = strtoul(argv[i], &end, 10);
-        if (argv[i][0] < '0' || argv[i][0] > '9' || *end || o[k].number < o[k].least ||
-            o[k].number > o[k].most)
-            die(o[k].key, "not a number, or out of range; see --help");
-    }
-}
-
 int main(int argc, char **argv) {
     option o[OPTIONS] = {
-        /* what it is for, if it is not given, least and most */
         {"--task",
-         "Hopper (if not given), Walker2d, HalfCheetah, CartPole, InvertedPendulum, "
-         "InvertedDoublePendulum",
+         "Hopper, Walker2d, HalfCheetah, CartPole, InvertedPendulum or InvertedDoublePendulum",
          "Hopper", 0, 0, 0},
-        {"--train", "rounds, two trajectories of each of ten agents (300); 0: it knows nothing",
-         NULL, 300, 0, 1000000},
+        {"--train", "rounds of training (300); 0: it knows nothing", NULL, 300, 0, 1000000},
         {"--seconds", "of film, 1 to 60 (10)", NULL, 10, 1, MAX_SECONDS},
-        {"--stills", "so many pictures file_000.svg, file_001.svg, .. instead, at most 999", NULL,
-         0, 0, 999},
+        {"--stills", "so many pictures file_000.svg, .. instead, to 999", NULL, 0, 0, 999},
         {"--seed", "of training and film (1)", NULL, 1, 0, 0xffffffff},
         {"--save", "keep the policy in this file", NULL, 0, 0, 0},
         {"--load", "take the policy from this file instead of training", NULL, 0, 0, 0},
         {"file.svg", "what to write (build/watch.svg)", "build/watch.svg", 0, 0, 0}};
     static stick_film film;
     rn_net net;
-    parse(argc, argv, o);
+    options_read(argc, argv, o, OPTIONS,
+                 "usage: 09_watch [options] [file.svg]\n"
+                 "Trains a policy and draws a film of it for a browser.\n");
     const stick_task *task = stick_find(o[TASK].text);
-    if (!task) die(o[TASK].text, "no such task; --help lists them");
+    if (!task) options_refuse(o[TASK].text, "no such task");
     const rn_policy policy = make_policy(task, &net);
     rn_trainer *trainer = start(o, task, policy);
     rn_server *server = rn_trainer_server(trainer);

@@ -5,17 +5,20 @@
        if (plot_open(&p, "figure.svg", 900, 600, "What the figure says") != 0) return 1;
        plot_text(&p, 20, 50, PLOT_LEFT, "note", "smaller words below the title");
        plot_heatmap(&p, plot_make_box(120, 90, 700, 400), &heat);
-       return plot_close(&p);                              // 0 if every byte reached the file
+       return plot_close(&p);      // 0 if every byte reached the file
 
-       plot_chart chart = {"CartPole", "trajectories", "return", {0, 400, 0}, {0, 500, 0}, curves,
-       4}; plot_legend(&p, 60, 60, curves, 4);
-       plot_curves(&p, plot_cell(plot_make_box(60, 80, 820, 480), 2, 3, 0, 1), &chart); // row 0, column 1 of 2 x 3 plot_terminal(stdout, &chart, 80, 16, colour);      // the same chart in characters
+       plot_chart chart = {"CartPole", "rounds", "return", {0, 400, 0}, {0, 500, 0}, curves, 4};
+       plot_legend(&p, 60, 60, curves, 4);
+       plot_box page = plot_make_box(60, 80, 820, 480);
+       plot_curves(&p, plot_cell(page, 2, 3, 0, 1), &chart);      // row 0, column 1 of 2 x 3
+       plot_terminal(stdout, &chart, 80, 16, colour);             // the same chart in characters
 
    A figure is a page in pixels, y down. A panel is a box on it. A scale maps values to 0..1, linear
    or logarithmic; axes and colour bars take their ticks from it. Colours are CSS classes, defined
    for light and for dark mode:
-       text classes    title, label, note        lines   axis, grid
-       fills           k0 .. k23                 a ramp from calm to loud; t0 .. t23 is readable text on top of it
+       text classes    title, label, note
+       lines           axis, grid
+       fills           k0 .. k23, a ramp from calm to loud; t0 .. t23 is readable text on top of it
        curves          c0 .. c7, and b0 .. b7 for the bands around them
    A new kind of panel is a function that takes the plot, a box and a struct of data. */
 #ifndef PLOT_H
@@ -77,11 +80,14 @@ typedef struct plot_chart {
 
 PLOT_FN plot_box plot_make_box(double x, double y, double w, double h) {
     plot_box b;
-    b.x = x, b.y = y, b.w = w, b.h = h;
+    b.x = x;
+    b.y = y;
+    b.w = w;
+    b.h = h;
     return b;
 }
 
-/* ---- scales and ticks ------------------------------------------------------------------------------------------ */
+/* ---- scales and ticks */
 /* 0..1, clamped; what is not a number goes to the loud end */
 PLOT_FN double plot_at(const plot_scale *s, double v) {
     double t =
@@ -91,28 +97,30 @@ PLOT_FN double plot_at(const plot_scale *s, double v) {
 
 /* At most max ticks: multiples of 1, 2 or 5 times a power of ten; on a logarithmic scale those
    themselves, if there is room, or powers of ten. */
-PLOT_FN size_t plot_ticks(const plot_scale *s, size_t max, double *tick) {
+PLOT_FN size_t plot_ticks_log(const plot_scale *s, size_t max, double *tick) {
+    static const double digit[3] = {1, 2, 5};
+    const int a = (int)floor(log10(s->lo)), b = (int)ceil(log10(s->hi));
+    const int digits = 3 * (size_t)(b - a) > max ? 1 : 3;
     size_t n = 0;
-    if (s->log) {
-        static const double digit[3] = {1, 2, 5};
-        int a = (int)floor(log10(s->lo)), b = (int)ceil(log10(s->hi)), step = 1;
-        int digits = 3 * (size_t)(b - a) > max ? 1 : 3;
-        while ((size_t)((b - a) / step + 1) > max) step++;
-        for (int e = a; e <= b; e += step)
-            for (int k = 0; k < digits && n < max; k++) {
-                double v = digit[k] * pow(10, e);
-                if (v > s->lo * 0.999 && v < s->hi * 1.001) tick[n++] = v;
-            }
-        return n;
-    }
+    int step = 1;
+    while ((size_t)((b - a) / step + 1) > max) step++;
+    for (int e = a; e <= b; e += step)
+        for (int k = 0; k < digits && n < max; k++) {
+            const double v = digit[k] * pow(10, e);
+            if (v > s->lo * 0.999 && v < s->hi * 1.001) tick[n++] = v;
+        }
+    return n;
+}
+
+PLOT_FN size_t plot_ticks(const plot_scale *s, size_t max, double *tick) {
+    if (s->log) return plot_ticks_log(s, max, tick);
     const double lo = fmin(s->lo, s->hi), hi = fmax(s->lo, s->hi);
-    double raw = (hi - lo) / (double)(max > 1 ? max - 1 : 1), unit = pow(10, floor(log10(raw)));
-    double step = raw <= unit       ? unit
-                  : raw <= 2 * unit ? 2 * unit
-                  : raw <= 5 * unit ? 5 * unit
-                                    : 10 * unit;
-    for (double k = ceil(lo / step - 1e-9); k * step <= hi + 1e-9 * step && n < max; k++)
-        tick[n++] = k * step + 0.0; /* no -0 */
+    const double raw = (hi - lo) / (double)(max > 1 ? max - 1 : 1);
+    double unit = pow(10, floor(log10(raw)));
+    size_t n = 0;
+    unit *= raw <= unit ? 1 : raw <= 2 * unit ? 2 : raw <= 5 * unit ? 5 : 10;
+    for (double k = ceil(lo / unit - 1e-9); k * unit <= hi + 1e-9 * unit && n < max; k++)
+        tick[n++] = k * unit + 0.0; /* no -0 */
     return n;
 }
 
@@ -140,7 +148,7 @@ PLOT_FN const char *plot_number(char buffer[32], double v) {
     return buffer;
 }
 
-/* ---- page ------------------------------------------------------------------------------------------------------ */
+/* ---- page */
 /* five anchors, straight lines between them */
 PLOT_FN int plot_channel(const int *anchor, int stride, double t) {
     int k = t >= 1 ? 3 : (int)(4 * t);
@@ -165,9 +173,8 @@ PLOT_FN void plot_style(FILE *out) {
                                   85,  214, 60,  50,  110, 8,   48};
     static const int dark[15] = {22, 62, 64, 92, 92, 40, 190, 120, 24, 232, 72, 52, 255, 128, 150};
     fprintf(out, "<style>\n"
-                 "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu "
-                 "Sans',Helvetica,Arial,sans-serif;"
-                 "font-size:12px;fill:#1f2933}\n"
+                 "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',"
+                 "Helvetica,Arial,sans-serif;font-size:12px;fill:#1f2933}\n"
                  ".title{font-size:18px;font-weight:600}.note{fill:#5b6773}.page{fill:#ffffff}\n"
                  ".axis{stroke:#5b6773;fill:none}.grid{stroke:#dde3e8;fill:none}\n");
     plot_ramp(out, light);
@@ -220,8 +227,7 @@ PLOT_FN int plot_open(plot *p, const char *path, double w, double h, const char 
     if (!p->out) return -1;
     fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" "
-            "height=\"%g\" "
-            "role=\"img\">\n<title>",
+            "height=\"%g\" role=\"img\">\n<title>",
             w, h, w, h);
     plot_escape(p->out, title, strlen(title));
     fprintf(p->out, "</title>\n");
@@ -237,7 +243,7 @@ PLOT_FN int plot_close(plot *p) {
     return fclose(p->out) != 0 || bad ? -1 : 0;
 }
 
-/* ---- panels ---------------------------------------------------------------------------------------------------- */
+/* ---- panels */
 /* ticks below the box */
 PLOT_FN void plot_axis_x(plot *p, plot_box b, const plot_scale *s, size_t max) {
     double tick[32];
@@ -300,7 +306,7 @@ PLOT_FN void plot_heatmap(plot *p, plot_box b, const plot_heat *h) {
                     h->scale_label);
 }
 
-/* ---- curves ---------------------------------------------------------------------------------------------------- */
+/* ---- curves */
 /* mean of k runs and the 95 % confidence interval of the mean by Student's t; value: k rows of n.
    y, lo, hi: n. */
 PLOT_FN void plot_confidence(const double *value, size_t k, size_t n, double *y, double *lo,
@@ -385,10 +391,10 @@ PLOT_FN void plot_axes(plot *p, plot_box b, const plot_chart *c) {
     plot_axis_x(p, b, &c->x, max < 3 ? 3 : max < 12 ? max : 12);
     if (c->title) plot_text(p, b.x, b.y - 10, PLOT_LEFT, "panel", c->title);
     if (c->x_label) plot_text(p, b.x + b.w / 2, b.y + b.h + 36, PLOT_CENTRE, "note", c->x_label);
-    if (c->y_label)
-        fprintf(p->out, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", b.x - 42,
-                b.y + b.h / 2),
-            plot_text(p, 0, 0, PLOT_CENTRE, "note", c->y_label), fprintf(p->out, "</g>\n");
+    if (!c->y_label) return;
+    fprintf(p->out, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", b.x - 42, b.y + b.h / 2);
+    plot_text(p, 0, 0, PLOT_CENTRE, "note", c->y_label);
+    fprintf(p->out, "</g>\n");
 }
 
 /* Bands first, lines on top of all of them. Axes stand outside the box: plot_cell() leaves room for
@@ -429,7 +435,7 @@ PLOT_FN double plot_legend(plot *p, double x, double y, const plot_curve *curve,
     return x;
 }
 
-/* ---- the same chart in a terminal: braille, 2 x 4 dots a character ---------------------------------------------- */
+/* ---- the same chart in a terminal: braille, 2 x 4 dots a character */
 #define PLOT_CELLS 200
 
 typedef struct plot_canvas {
@@ -459,8 +465,8 @@ PLOT_FN void plot_trace(plot_canvas *a, const plot_chart *c, const plot_curve *k
     }
 }
 
-/* Which curve is named at the end of this row? Each stands at its last value, or at the nearest
-   free row. */
+/* Which curve is named at the end of each row? It stands at its last value, or at the nearest free
+   row. */
 PLOT_FN void plot_end_labels(const plot_canvas *a, const plot_chart *c, int *label) {
     for (int r = 0; r < a->h; r++) label[r] = -1;
     for (size_t i = 0; i < c->curves; i++) {

@@ -1,9 +1,10 @@
-/* pool.h - a small thread pool for the examples: run count jobs on some threads, the caller works
-   too.
+/* pool.h - a small thread pool for examples and benchmarks: run count jobs on some threads, the
+   caller works too.
 
        pool p;
-       pool_start(&p, 4);                                  // with the caller: three threads are made
-       desc.jobs.run = pool_run, desc.jobs.self = &p;      // what aggregators.h and resnharpg.h want to know
+       pool_start(&p, 4);             // with the caller: three threads are made
+       desc.jobs.run = pool_run;      // what aggregators.h and resnharpg.h want to know
+       desc.jobs.self = &p;
        pool_stop(&p);
 
    Any job system will do that calls job(arg, 0 .. count-1), each once, and returns when all are
@@ -53,7 +54,10 @@ static void *pool_thread(void *self) {
 static void pool_run(void *self, size_t count, void (*job)(void *arg, size_t index), void *arg) {
     pool *p = (pool *)self;
     pthread_mutex_lock(&p->lock);
-    p->job = job, p->arg = arg, p->next = 0, p->count = count;
+    p->job = job;
+    p->arg = arg;
+    p->next = 0;
+    p->count = count;
     pthread_cond_broadcast(&p->work);
     pool_work(p);
     while (p->busy) pthread_cond_wait(&p->done, &p->lock);

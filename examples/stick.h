@@ -1,12 +1,12 @@
-/* stick.h - the tasks as stick figures: animated SVG that plays in a browser and inside an <img>,
-   light and dark.
+/* stick.h - the six tasks as stick figures: animated SVG that plays in a browser and inside an
+   <img>, light and dark.
 
-       const stick_task *task = stick_find("hopper");      // one of stick_tasks; the case of letters is no matter
-       static stick_film film;                             // 120 kB
+       const stick_task *task = stick_find("hopper");       // the case of letters is no matter
+       static stick_film film;                              // 120 kB
        stick_begin(&film, task);
-       stick_add(&film, &state, 0);                        // a pose, every stick_every(task) steps of the task
+       stick_add(&film, &state, 0);                         // a pose, every stick_every(task) steps
        if (stick_write(&film, 0, "hop.svg") != 0) return 1; // the film
-       if (stick_write(&film, 8, "hop.svg") != 0) return 1; // or stills: hop_000.svg .. hop_007.svg
+       if (stick_write(&film, 8, "hop.svg") != 0) return 1; // or hop_000.svg .. hop_007.svg
 
    A capsule is a thick line with round ends. A browser draws straight lines from pose to pose, so
    that 25 a second look smooth. The figure moves in the coordinates of the camera, and the ground
@@ -24,29 +24,27 @@
 /* ---- the tasks */
 enum { STICK_TASKS = 6, STICK_NUMBERS = 17 }; /* no observation or action is longer */
 
+/* of any task: a body of planar.h becomes what its task's _env() makes it */
 typedef union stick_state {
     cartpole cart;
-    inverted_pendulum pole;
-    inverted_double_pendulum poles;
-    hopper hop;
-    walker2d walk;
-    half_cheetah run;
+    planar_body body;
 } stick_state;
 
 PLOT_FN rn_env stick_cart(stick_state *s) { return cartpole_env(&s->cart); }
 
-PLOT_FN rn_env stick_pole(stick_state *s) { return inverted_pendulum_env(&s->pole); }
+PLOT_FN rn_env stick_pole(stick_state *s) { return inverted_pendulum_env(&s->body); }
 
-PLOT_FN rn_env stick_poles(stick_state *s) { return inverted_double_pendulum_env(&s->poles); }
+PLOT_FN rn_env stick_poles(stick_state *s) { return inverted_double_pendulum_env(&s->body); }
 
-PLOT_FN rn_env stick_hop(stick_state *s) { return hopper_env(&s->hop); }
+PLOT_FN rn_env stick_hop(stick_state *s) { return hopper_env(&s->body); }
 
-PLOT_FN rn_env stick_walk(stick_state *s) { return walker2d_env(&s->walk); }
+PLOT_FN rn_env stick_walk(stick_state *s) { return walker2d_env(&s->body); }
 
-PLOT_FN rn_env stick_run(stick_state *s) { return half_cheetah_env(&s->run); }
+PLOT_FN rn_env stick_run(stick_state *s) { return half_cheetah_env(&s->body); }
 
+/* CartPole is no task of planar.h: only joints and capsules, to be drawn */
 /* clang-format off */
-static const planar_model stick_cart_model = { /* CartPole is no task of planar.h: joints and capsules to be drawn */
+static const planar_model stick_cart_model = {
     "cartpole", 2, 2, 0, 0, 1, 0.02, 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0},
     {{"slider", "cart", -1, PLANAR_SLIDE_X, 0, 0, 0, 0, 0, 0, 0, 0, 0},
      {"hinge",  "pole", 0,  PLANAR_HINGE,   0, 0, 0, 0, 0, 0, 0, 0, 0}},
@@ -61,9 +59,8 @@ typedef struct stick_task {
     const char *name;
     rn_env (*env)(stick_state *s);
     const planar_model *model;
-    size_t
-        stride; /* a state begins with its positions, each so many numbers after the one before */
-    int follow; /* the camera goes along */
+    size_t stride;       /* a state begins with its positions, so many numbers apart */
+    int follow;          /* the camera goes along */
     double height;       /* metres from the lower edge of the picture to the upper */
     const char *colours; /* a digit for each capsule: c0 .. c7 of plot.h */
 } stick_task;
@@ -93,9 +90,8 @@ PLOT_FN const stick_task *stick_find(const char *name) {
     return NULL;
 }
 
-PLOT_FN double stick_step(const stick_task *k) {
-    return k->model->timestep * k->model->frame_skip;
-} /* seconds */
+/* seconds */
+PLOT_FN double stick_step(const stick_task *k) { return k->model->timestep * k->model->frame_skip; }
 
 /* steps from pose to pose: 20 or 25 poses a second */
 PLOT_FN int stick_every(const stick_task *k) {
@@ -116,7 +112,9 @@ typedef struct stick_film {
 } stick_film;
 
 PLOT_FN void stick_begin(stick_film *f, const stick_task *task) {
-    f->task = task, f->seconds = stick_step(task) * stick_every(task), f->frames = 0,
+    f->task = task;
+    f->seconds = stick_step(task) * stick_every(task);
+    f->frames = 0;
     f->note[0] = 0;
 }
 
@@ -134,8 +132,8 @@ PLOT_FN void stick_add(stick_film *f, const stick_state *s, int cut) {
 }
 
 /* ---- drawing */
-typedef struct
-    stick_view { /* frames from .. from + count - 1 in a box of w x h pixels; one alone is a still */
+/* frames from .. from + count - 1 in a box of w x h pixels; one alone is a still */
+typedef struct stick_view {
     const stick_film *film;
     size_t from, count;
     double w, h, scale, ground; /* scale: pixels a metre; ground: y of z = 0 */
@@ -170,8 +168,10 @@ PLOT_FN void stick_figure(plot *p, const stick_view *v) {
         fprintf(p->out, "\">");
         if (v->count > 1) {
             stick_animate(p, v, "animate attributeName=\"d\"");
-            for (size_t t = 0; t < v->count; t++)
-                fputs(t ? ";" : "", p->out), stick_line(p, v, v->from + t, i);
+            for (size_t t = 0; t < v->count; t++) {
+                fputs(t ? ";" : "", p->out);
+                stick_line(p, v, v->from + t, i);
+            }
             fprintf(p->out, "\"/>");
         }
         fprintf(p->out, "</path>\n");
@@ -214,8 +214,9 @@ PLOT_FN void stick_ground(plot *p, const stick_view *v) {
 PLOT_FN void stick_draw(plot *p, plot_box b, const stick_film *f, size_t from, size_t count) {
     const stick_view v = {f, from, count, b.w, b.h, b.h / f->task->height, 0.84 * b.h};
     plot_curve_style(p);
+    /* an <svg> inside clips */
     fprintf(p->out, "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">\n", b.x, b.y, b.w,
-            b.h); /* it clips */
+            b.h);
     stick_ground(p, &v);
     stick_figure(p, &v);
     fprintf(p->out, "</svg>\n");

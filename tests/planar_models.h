@@ -58,20 +58,19 @@ static const planar_model plank_model = {
 CONTRAPTION(contraption_model, 0)
 CONTRAPTION(contraption_euler_model, 1)
 
-PLANAR_BEGIN
-PLANAR_TASK void plank_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
+ENV_BEGIN
+ENV_FN void plank_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
     planar_physics(&plank_model, plank_model.mass[v2 != 0], q, v, ctrl, k);
 }
 
-PLANAR_TASK void contraption_physics(int v2, double *q, double *v, const double *ctrl,
-                                     planar_work *k) {
+ENV_FN void contraption_physics(int v2, double *q, double *v, const double *ctrl, planar_work *k) {
     planar_physics(&contraption_model, contraption_model.mass[v2 != 0], q, v, ctrl, k);
 }
 
-PLANAR_TASK void contraption_euler_physics(int v2, double *q, double *v, const double *ctrl,
-                                           planar_work *k) {
+ENV_FN void contraption_euler_physics(int v2, double *q, double *v, const double *ctrl,
+                                      planar_work *k) {
     planar_physics(&contraption_euler_model, contraption_euler_model.mass[v2 != 0], q, v, ctrl, k);
 }
 
-PLANAR_END
+ENV_END
 #endif

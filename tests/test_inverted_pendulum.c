@@ -15,38 +15,38 @@ enum { MAX_FIELDS = 32, LINE = 4096 };
 /* in the order of the files: qpos, qvel */
 static inverted_pendulum state_of(const double *x) {
     inverted_pendulum p;
-    p.x = x[0];
-    p.angle = x[1];
-    p.v = x[2];
-    p.spin = x[3];
-    p.v2 = 0;
+    memset(&p, 0, sizeof p);
+    p.task = &inverted_pendulum_task;
+    memcpy(p.q, x, 2 * sizeof *x);
+    memcpy(p.v, x + 2, 2 * sizeof *x);
     return p;
 }
 
-static void physics(inverted_pendulum *p, double ctrl) {
-    double q[2] = {p->x, p->angle}, v[2] = {p->v, p->spin};
-    planar_work k;
-    planar_guess(&k);
-    inverted_pendulum_physics(0, q, v, &ctrl, &k);
-    p->x = q[0];
-    p->angle = q[1];
-    p->v = v[0];
-    p->spin = v[1];
+static rn_step_result move(inverted_pendulum *p, double ctrl) {
+    double reward;
+    return planar_move(p, &ctrl, &reward);
 }
 
-PLANAR_BEGIN
-static void accelerate(const inverted_pendulum *p, double force, double *dv, double *dspin,
-                       planar_stop *stop) {
-    const double q[2] = {p->x, p->angle}, v[2] = {p->v, p->spin}, ctrl = force / 100;
+static void physics(inverted_pendulum *p, double ctrl) {
     planar_work k;
     planar_guess(&k);
-    planar_accelerate(&inverted_pendulum_model, inverted_pendulum_model.mass[0], q, v, &ctrl, &k);
+    inverted_pendulum_physics(0, p->q, p->v, &ctrl, &k);
+}
+
+ENV_BEGIN
+static void accelerate(const inverted_pendulum *p, double force, double *dv, double *dspin,
+                       planar_stop *stop) {
+    const double ctrl = force / 100;
+    planar_work k;
+    planar_guess(&k);
+    planar_accelerate(&inverted_pendulum_model, inverted_pendulum_model.mass[0], p->q, p->v, &ctrl,
+                      &k);
     *dv = k.motion.a[0];
     *dspin = k.motion.a[1];
     if (stop) memcpy(stop, k.stop, 2 * sizeof *stop);
 }
 
-PLANAR_END
+ENV_END
 static double worse(double a, double b) { return a >= b ? a : b; /* NaN as b wins */ }
 
 static double difference(double got, double expected) {
@@ -54,25 +54,23 @@ static double difference(double got, double expected) {
 }
 
 static double distance(const inverted_pendulum *p, const double *x) {
-    const double qpos = worse(difference(p->x, x[0]), difference(p->angle, x[1]));
-    return worse(worse(qpos, difference(p->v, x[2])), difference(p->spin, x[3]));
+    const double qpos = worse(difference(p->q[0], x[0]), difference(p->q[1], x[1]));
+    return worse(worse(qpos, difference(p->v[0], x[2])), difference(p->v[1], x[3]));
 }
 
 static int same_state(const inverted_pendulum *a, const inverted_pendulum *b) {
-    return !memcmp(&a->x, &b->x, 8) && !memcmp(&a->angle, &b->angle, 8) &&
-           !memcmp(&a->v, &b->v, 8) && !memcmp(&a->spin, &b->spin, 8);
+    return !memcmp(a->q, b->q, 16) && !memcmp(a->v, b->v, 16);
 }
 
 static double between(rng *r, double low, double high) { return low + (high - low) * rng_unit(r); }
 
 static inverted_pendulum random_state(rng *r, double x, double angle, double speed) {
-    inverted_pendulum p;
-    p.x = between(r, -x, x);
-    p.angle = between(r, -angle, angle);
-    p.v = between(r, -speed, speed);
-    p.spin = between(r, -2 * speed, 2 * speed);
-    p.v2 = 0;
-    return p;
+    double state[4];
+    state[0] = between(r, -x, x);
+    state[1] = between(r, -angle, angle);
+    state[2] = between(r, -speed, speed);
+    state[3] = between(r, -2 * speed, 2 * speed);
+    return state_of(state);
 }
 
 /* ---- MuJoCo 2.2.2. One row: ctrl, state, acceleration, state after a physics step, after a control step, reward,
@@ -121,7 +119,7 @@ static greatest_test_res check_row(const double *x) {
     ASSERT(difference(dspin, x[6]) <= 1e-12);
     physics(&sub, x[0]);
     ASSERT(distance(&sub, x + 7) <= 1e-12);
-    ASSERT_EQ((int)x[16], inverted_pendulum_move(&ctl, x[0]) == RN_TERMINATED);
+    ASSERT_EQ((int)x[16], move(&ctl, x[0]) == RN_TERMINATED);
     ASSERT(distance(&ctl, x + 11) <= 1e-11);
     ASSERT_EQ((int)x[16], env.step(env.self, &act, NULL, obs, &reward) == RN_TERMINATED);
     ASSERT(reward == x[15]);
@@ -178,16 +176,18 @@ static greatest_test_res check_trajectory(FILE *f, const double *allowed) {
     char line[LINE];
     double x[MAX_FIELDS], off = 0;
     size_t t = 0, m = 0;
-    inverted_pendulum free_run = {0, 0, 0, 0, 0}, row_run = {0, 0, 0, 0, 0};
+    inverted_pendulum free_run, row_run;
+    memset(&free_run, 0, sizeof free_run);
+    memset(&row_run, 0, sizeof row_run);
     while (fgets(line, LINE, f)) {
         if (numbers(line, x, MAX_FIELDS) != 11) continue;
         if (t == 0) {
             free_run = state_of(x + 2);
         } else {
-            ASSERT_EQ((int)x[7], inverted_pendulum_move(&row_run, x[1]) == RN_TERMINATED);
+            ASSERT_EQ((int)x[7], move(&row_run, x[1]) == RN_TERMINATED);
             ASSERT(x[6] == 1);
             ASSERT(distance(&row_run, x + 2) <= 1e-11);
-            (void)inverted_pendulum_move(&free_run, x[1]);
+            (void)move(&free_run, x[1]);
             off = worse(off, distance(&free_run, x + 2));
             if (t > mark[m]) m++;
             ASSERT(off <= 10 * allowed[m]);
@@ -226,15 +226,16 @@ static const double CART = 10.471975511965979, POLE = 5.0185916413633063,
 static const double LEAN = 0.0005, HALF = 0.3, GRAVITY = 9.81, RIGHT_ANGLE = 1.5707963267948966;
 
 static double energy(const inverted_pendulum *p) {
-    const double px = LEAN * cos(p->angle) + HALF * sin(p->angle),
-                 pz = HALF * cos(p->angle) - LEAN * sin(p->angle);
-    const double vx = p->v + pz * p->spin, vz = -px * p->spin;
-    return 0.5 * (CART * p->v * p->v + POLE * (vx * vx + vz * vz) + INERTIA * p->spin * p->spin) +
+    const double px = LEAN * cos(p->q[1]) + HALF * sin(p->q[1]),
+                 pz = HALF * cos(p->q[1]) - LEAN * sin(p->q[1]);
+    const double vx = p->v[0] + pz * p->v[1], vz = -px * p->v[1];
+    return 0.5 * (CART * p->v[0] * p->v[0] + POLE * (vx * vx + vz * vz) +
+                  INERTIA * p->v[1] * p->v[1]) +
            POLE * GRAVITY * pz;
 }
 
 /* to friction, which is 1 on both joints */
-static double loss(const inverted_pendulum *p) { return p->v * p->v + p->spin * p->spin; }
+static double loss(const inverted_pendulum *p) { return p->v[0] * p->v[0] + p->v[1] * p->v[1]; }
 
 /* dE/dt = force v - friction: the state goes a little forward and back along its own motion */
 TEST power(void) {
@@ -249,20 +250,20 @@ TEST power(void) {
         for (int k = 0; k < 2; k++) {
             const double h = k ? e : -e;
             side[k] = p;
-            side[k].x += h * p.v + h * h / 2 * dv;
-            side[k].angle += h * p.spin + h * h / 2 * dspin;
-            side[k].v += h * dv;
-            side[k].spin += h * dspin;
+            side[k].q[0] += h * p.v[0] + h * h / 2 * dv;
+            side[k].q[1] += h * p.v[1] + h * h / 2 * dspin;
+            side[k].v[0] += h * dv;
+            side[k].v[1] += h * dspin;
         }
-        ASSERT_IN_RANGE(force * p.v - loss(&p), (energy(&side[1]) - energy(&side[0])) / (2 * e),
+        ASSERT_IN_RANGE(force * p.v[0] - loss(&p), (energy(&side[1]) - energy(&side[0])) / (2 * e),
                         1e-5);
         /* dE/dt alone would not see a force across the motion: at rest, the push on the pole is
            gravity's */
         side[0] = p;
-        side[0].v = side[0].spin = 0;
+        side[0].v[0] = side[0].v[1] = 0;
         accelerate(&side[0], force, &dv, &dspin, NULL);
         {
-            const double c = cos(p.angle), s = sin(p.angle), px = LEAN * c + HALF * s,
+            const double c = cos(p.q[1]), s = sin(p.q[1]), px = LEAN * c + HALF * s,
                          pz = HALF * c - LEAN * s;
             const double inertia = INERTIA + POLE * (px * px + pz * pz);
             ASSERT_IN_RANGE(POLE * GRAVITY * px, POLE * pz * dv + inertia * dspin, 1e-10);
@@ -279,7 +280,7 @@ TEST energy_drift(void) {
         inverted_pendulum p = random_state(&r, 0.1, 0.5, 0.5);
         const double start = energy(&p);
         double lost = 0;
-        for (int t = 0; t < 60 && fabs(p.x) < 0.9 && fabs(p.angle) < 1.3; t++) {
+        for (int t = 0; t < 60 && fabs(p.q[0]) < 0.9 && fabs(p.q[1]) < 1.3; t++) {
             const double l0 = loss(&p);
             double l1;
             physics(&p, 0);
@@ -301,20 +302,20 @@ TEST mirror(void) {
     size_t at_rail = 0;
     for (int run = 0; run < 50; run++) {
         inverted_pendulum p = random_state(&r, 1.02, 0.5, 1), q;
-        q.x = -p.x;
-        q.v = -p.v;
-        q.spin = -p.spin;
-        q.v2 = 0;
-        q.angle = -p.angle - tilt;
-        for (int t = 0; t < 20 && fabs(p.angle) < 1.2; t++) {
+        q = p;
+        q.q[0] = -p.q[0];
+        q.v[0] = -p.v[0];
+        q.v[1] = -p.v[1];
+        q.q[1] = -p.q[1] - tilt;
+        for (int t = 0; t < 20 && fabs(p.q[1]) < 1.2; t++) {
             const double ctrl = between(&r, -4, 4);
-            (void)inverted_pendulum_move(&p, ctrl);
-            (void)inverted_pendulum_move(&q, -ctrl);
-            at_rail += fabs(p.x) > 1;
-            ASSERT_IN_RANGE(-p.x, q.x, 1e-12);
-            ASSERT_IN_RANGE(-p.angle - tilt, q.angle, 1e-12);
-            ASSERT_IN_RANGE(-p.v, q.v, 1e-12);
-            ASSERT_IN_RANGE(-p.spin, q.spin, 1e-12);
+            (void)move(&p, ctrl);
+            (void)move(&q, -ctrl);
+            at_rail += fabs(p.q[0]) > 1;
+            ASSERT_IN_RANGE(-p.q[0], q.q[0], 1e-12);
+            ASSERT_IN_RANGE(-p.q[1] - tilt, q.q[1], 1e-12);
+            ASSERT_IN_RANGE(-p.v[0], q.v[0], 1e-12);
+            ASSERT_IN_RANGE(-p.v[1], q.v[1], 1e-12);
         }
     }
     ASSERT(at_rail > 10);
@@ -330,14 +331,15 @@ TEST stops(void) {
         const inverted_pendulum p = random_state(&r, 1.2, 2, 3);
         const double force = between(&r, -300, 300);
         planar_stop stop[2];
-        const double c = cos(p.angle), s = sin(p.angle), px = LEAN * c + HALF * s,
+        const double c = cos(p.q[1]), s = sin(p.q[1]), px = LEAN * c + HALF * s,
                      pz = HALF * c - LEAN * s;
         double a[2], f[2];
         size_t which = 0;
         accelerate(&p, force, &a[0], &a[1], stop);
-        f[0] = (CART + POLE) * a[0] + POLE * pz * a[1] - POLE * px * p.spin * p.spin + p.v - force;
+        f[0] =
+            (CART + POLE) * a[0] + POLE * pz * a[1] - POLE * px * p.v[1] * p.v[1] + p.v[0] - force;
         f[1] = POLE * pz * a[0] + (INERTIA + POLE * (px * px + pz * pz)) * a[1] -
-               POLE * GRAVITY * px + p.spin;
+               POLE * GRAVITY * px + p.v[1];
         for (size_t j = 0; j < 2; j++) {
             const double push = stop[j].side * f[j], short_of = stop[j].aim - stop[j].side * a[j];
             if (stop[j].side == 0) {
@@ -361,7 +363,7 @@ TEST sine_and_cosine(void) {
     for (int i = 0; i < 100000; i++) {
         const double a = i % 4 ? between(&r, -4, 4) : between(&r, -1000, 1000);
         double s, c;
-        planar_sincos(a, &s, &c);
+        env_sincos(a, &s, &c);
         ASSERT(fabs(s - sin(a)) <= (i % 4 ? 3e-16 : 1e-14));
         ASSERT(fabs(c - cos(a)) <= (i % 4 ? 3e-16 : 1e-14));
     }
@@ -395,8 +397,8 @@ TEST fresh_starts(void) {
             x[k] = 0.02 * rn_draw_uniform(&again) - 0.01; /* qpos first, then qvel */
         ASSERT(distance(&p, x) <=
                1e-17); /* the line above may be contracted to fma, the header's is not */
-        ASSERT(obs[0] == (rn_real)p.x && obs[1] == (rn_real)p.angle && obs[2] == (rn_real)p.v);
-        ASSERT(obs[3] == (rn_real)p.spin);
+        ASSERT(obs[0] == (rn_real)p.q[0] && obs[1] == (rn_real)p.q[1] && obs[2] == (rn_real)p.v[0]);
+        ASSERT(obs[3] == (rn_real)p.v[1]);
         for (int k = 0; k < 4; k++) {
             low = fmin(low, x[k]);
             high = fmax(high, x[k]);
@@ -424,8 +426,8 @@ TEST bad_actions(void) {
         ASSERT(reward == 1);
         ASSERT_EQ(a, good.step(good.self, &acts[2 * i + 1], NULL, obs, &reward));
         ASSERT(same_state(&p, &q));
-        ASSERT_EQ(a == RN_TERMINATED, fabs(p.angle) > 0.2);
-        ASSERT(fabs(p.x) < 2 && fabs(p.angle) < 3 && fabs(p.v) < 100 && fabs(p.spin) < 100);
+        ASSERT_EQ(a == RN_TERMINATED, fabs(p.q[1]) > 0.2);
+        ASSERT(fabs(p.q[0]) < 2 && fabs(p.q[1]) < 3 && fabs(p.v[0]) < 100 && fabs(p.v[1]) < 100);
     }
     PASS();
 }
@@ -437,7 +439,7 @@ TEST states_that_are_not_finite_end(void) {
         inverted_pendulum p;
         x[i % 4] = bad[i / 4];
         p = state_of(x);
-        ASSERT_EQ(RN_TERMINATED, inverted_pendulum_move(&p, 0));
+        ASSERT_EQ(RN_TERMINATED, move(&p, 0));
     }
     PASS();
 }
@@ -449,10 +451,9 @@ TEST it_can_be_balanced(void) {
     rng r = rng_make(8);
     p = random_state(&r, 0.01, 0.01, 0.01);
     for (int t = 0; t < 10000; t++)
-        ASSERT_EQ(RN_RUNNING,
-                  inverted_pendulum_move(&p, 0.3 * p.x + 3.8 * p.angle + 0.5 * p.v + 0.8 * p.spin));
-    for (int t = 0; inverted_pendulum_move(&p, 0) == RN_RUNNING; t++) ASSERT(t < 1000);
-    ASSERT(fabs(p.angle) > 0.2);
+        ASSERT_EQ(RN_RUNNING, move(&p, 0.3 * p.q[0] + 3.8 * p.q[1] + 0.5 * p.v[0] + 0.8 * p.v[1]));
+    for (int t = 0; move(&p, 0) == RN_RUNNING; t++) ASSERT(t < 1000);
+    ASSERT(fabs(p.q[1]) > 0.2);
     PASS();
 }
 
@@ -465,9 +466,9 @@ TEST same_bits_everywhere(void) {
     uint64_t sum = 0;
     int both = 0;
     for (int t = 0; t < 500; t++) {
-        (void)inverted_pendulum_move(&p, (t * t / 7 % 13 - 6) * 0.625);
-        both += fabs(p.x) > 1 && fabs(p.angle) > RIGHT_ANGLE;
-        inverted_pendulum_save(&p, bytes);
+        (void)move(&p, (t * t / 7 % 13 - 6) * 0.625);
+        both += fabs(p.q[0]) > 1 && fabs(p.q[1]) > RIGHT_ANGLE;
+        planar_save(&p, bytes);
         for (int k = 0; k < 32; k++) sum = (sum ^ bytes[k]) * UINT64_C(0x100000001b3);
     }
     ASSERT(both > 10);
@@ -492,12 +493,12 @@ TEST saving(void) {
         ASSERT_EQ(77, bytes[32]);
         ASSERT(b.load(b.self, bytes));
         for (int t = 0; t < 20; t++) {
-            (void)inverted_pendulum_move(&p, t % 5 - 2.5);
-            (void)inverted_pendulum_move(&q, t % 5 - 2.5);
+            (void)move(&p, t % 5 - 2.5);
+            (void)move(&q, t % 5 - 2.5);
         }
         ASSERT(same_state(&p, &q));
     }
-    p.x = p.angle = p.v = p.spin = 1;
+    p.q[0] = p.q[1] = p.v[0] = p.v[1] = 1;
     a.save(a.self, bytes);
     for (int k = 0; k < 4; k++) ASSERT_MEM_EQ(one, bytes + 8 * k, 8); /* little-endian */
     for (int i = 0; i < 20; i++) {

@@ -18,16 +18,14 @@
 
 enum { MAX_FIELDS = 128, LINE = 8192, N = PLANAR_JOINTS, MARKS = 6, MAX_FILES = 8 };
 
-/* ---- the tasks, as the tests see them; the pendulum has no q and v, but numbers in the same order */
+/* ---- the tasks, as the tests see them */
 typedef struct task {
     const char *name;
     const planar_model *model;
     planar_engine *physics;
     void (*accelerate)(int v2, const double *q, const double *v, const double *ctrl,
                        planar_work *k);
-    rn_step_result (*move)(double *q, double *v, const double *act, double *reward);
-    double (*reward)(const double *before, const double *q, const double *v, const double *act,
-                     const double *tip);
+    const planar_task *rules;
     rn_env (*env)(int v2);
     const double *rows; /* kept ones */
     size_t row_count;
@@ -36,45 +34,49 @@ typedef struct task {
 } task;
 
 #define FOUR(X) X(inverted_double_pendulum, 3) X(hopper, 6) X(walker2d, 9) X(half_cheetah, 9)
-#define JUDGE_inverted_double_pendulum                                                             \
-  (s.tip_x = tip[0], s.tip_z = tip[1], inverted_double_pendulum_judge(&s, &reward))
-#define JUDGE_hopper       hopper_judge(&s, before[0], act, &reward)
-#define JUDGE_walker2d     walker2d_judge(&s, before[0], act, &reward)
-#define JUDGE_half_cheetah half_cheetah_judge(&s, before[0], act, &reward)
+
+static planar_body body_of(const planar_task *t, const double *q, const double *v) {
+    planar_body b;
+    memset(&b, 0, sizeof b);
+    b.task = t;
+    memcpy(b.q, q, sizeof *q * (size_t)t->model->joints);
+    memcpy(b.v, v, sizeof *v * (size_t)t->model->joints);
+    return b;
+}
+
+static rn_step_result move(const planar_task *t, double *q, double *v, const double *act,
+                           double *reward) {
+    planar_body b = body_of(t, q, v);
+    const rn_step_result r = planar_move(&b, act, reward);
+    memcpy(q, b.q, sizeof *q * (size_t)t->model->joints);
+    memcpy(v, b.v, sizeof *v * (size_t)t->model->joints);
+    return r;
+}
+
+static double reward_of(const planar_task *t, const double *before, const double *q,
+                        const double *v, const double *act, const double *tip) {
+    planar_body b = body_of(t, q, v);
+    double reward = 0;
+    if (tip) {
+        b.tip_x = tip[0];
+        b.tip_z = tip[1];
+    }
+    (void)t->judge(&b, before[0], act, &reward);
+    return reward;
+}
 
 /* clang-format off */
 
-#define ADAPT(T, joints)                                                                                               \
-    PLANAR_BEGIN                                                                                                       \
-    static void T##_accelerate(int v2, const double *q, const double *v, const double *ctrl, planar_work *k) {         \
-        planar_accelerate(&T##_model, T##_model.mass[v2], q, v, ctrl, k);                                              \
-    }                                                                                                                  \
-    PLANAR_END                                                                                                         \
-    static T T##_of(const double *q, const double *v) {                                                                \
-        T s;                                                                                                           \
-        memset(&s, 0, sizeof s);                                                                                       \
-        memcpy(s.q, q, sizeof s.q);                                                                                    \
-        memcpy(s.v, v, sizeof s.v);                                                                                    \
-        return s;                                                                                                      \
-    }                                                                                                                  \
-    static rn_step_result T##_go(double *q, double *v, const double *act, double *reward) {                                 \
-        T s = T##_of(q, v);                                                                                            \
-        const rn_step_result r = T##_move(&s, act, reward);                                                                 \
-        memcpy(q, s.q, sizeof s.q);                                                                                    \
-        memcpy(v, s.v, sizeof s.v);                                                                                    \
-        return r;                                                                                                      \
-    }                                                                                                                  \
-    static double T##_pays(const double *before, const double *q, const double *v, const double *act,                  \
-                           const double *tip) {                                                                        \
-        T      s = T##_of(q, v);                                                                                       \
-        double reward = 0;                                                                                             \
-        (void)before; (void)act; (void)tip;                                                                            \
-        (void)JUDGE_##T;                                                                                               \
-        return reward;                                                                                                 \
-    }                                                                                                                  \
-    static rn_env T##_make(int v2) {                                                                                   \
-        static T state[2];                                                                                             \
-        return v2 ? T##_env_v2(&state[1]) : T##_env(&state[0]);                                                        \
+#define ADAPT(T, joints)                                                                           \
+    ENV_BEGIN                                                                                      \
+    static void T##_accelerate(int v2, const double *q, const double *v, const double *ctrl,       \
+                               planar_work *k) {                                                   \
+        planar_accelerate(&T##_model, T##_model.mass[v2], q, v, ctrl, k);                          \
+    }                                                                                              \
+    ENV_END                                                                                        \
+    static rn_env T##_make(int v2) {                                                               \
+        static T state[2];                                                                         \
+        return v2 ? T##_env_v2(&state[1]) : T##_env(&state[0]);                                    \
     }
 /* clang-format on */
 FOUR(ADAPT)
@@ -105,8 +107,8 @@ static const double drifts[4][MAX_FILES][MARKS] = {
 /* clang-format off */
 
 #define TASK(T, files, drift) \
-    {#T, &T##_model, T##_physics, T##_accelerate, T##_go, T##_pays, T##_make, T##_rows[0], sizeof T##_rows / \
-     sizeof T##_rows[0], files, drift}
+    {#T, &T##_model, T##_physics, T##_accelerate, &T##_task, T##_make, T##_rows[0],                \
+     sizeof T##_rows / sizeof T##_rows[0], files, drift}
 /* clang-format on */
 static const task tasks[4] = {TASK(inverted_double_pendulum, 5, drifts[0]),
                               TASK(hopper, 8, drifts[1]), TASK(walker2d, 8, drifts[2]),
@@ -165,7 +167,7 @@ static greatest_test_res check_row(const task *t, const double *ctrl, const doub
     ASSERT(distance(q, v, sub, n) <= 1e-12);
     memcpy(q, start, sizeof q[0] * (size_t)n);
     memcpy(v, start + n, sizeof v[0] * (size_t)n);
-    ASSERT_EQ((int)end[1], t->move(q, v, ctrl, &reward) == RN_TERMINATED);
+    ASSERT_EQ((int)end[1], move(t->rules, q, v, ctrl, &reward) == RN_TERMINATED);
     ASSERT(distance(q, v, ctl, n) <= 1e-11);
     ASSERT(difference(reward, end[0]) <= 1e-11);
     PASS();
@@ -238,19 +240,19 @@ static greatest_test_res check_trajectory(const task *t, FILE *f, const double *
             memcpy(freeq, state, sizeof q[0] * (size_t)n);
             memcpy(freev, state + n, sizeof v[0] * (size_t)n);
         } else {
-            ASSERT(t->reward(q, state, state + n, ctrl, tip) ==
+            ASSERT(reward_of(t->rules, q, state, state + n, ctrl, poles ? tip : NULL) ==
                    end[0]); /* to the last bit, of the file's own states */
             if (poles) {
-                inverted_double_pendulum s = inverted_double_pendulum_of(q, v);
-                (void)inverted_double_pendulum_move(&s, ctrl, &reward);
+                inverted_double_pendulum s = body_of(t->rules, q, v);
+                (void)planar_move(&s, ctrl, &reward);
                 ASSERT(difference(s.tip_x, tip[0]) <= 1e-11 &&
                        difference(s.tip_z, tip[1]) <= 1e-11);
                 for (int i = 0; i < 3; i++) ASSERT(difference(s.force[i], tip[2 + i]) <= 1e-11);
             }
-            ASSERT_EQ((int)end[1], t->move(q, v, ctrl, &reward) == RN_TERMINATED);
+            ASSERT_EQ((int)end[1], move(t->rules, q, v, ctrl, &reward) == RN_TERMINATED);
             ASSERT(difference(reward, end[0]) <= 1e-11);
             ASSERT(distance(q, v, state, n) <= 1e-11);
-            (void)t->move(freeq, freev, ctrl, &reward);
+            (void)move(t->rules, freeq, freev, ctrl, &reward);
             off = worse(off, distance(freeq, freev, state, n));
             if (step > mark[at]) at++;
             ASSERT(off <= 10 * allowed[at]);
@@ -360,7 +362,7 @@ static sums add_up(const planar_model *m, int v2, const double *q, const double 
     return s;
 }
 
-PLANAR_BEGIN
+ENV_BEGIN
 static void contraption_accelerate(int v2, const double *q, const double *v, const double *ctrl,
                                    planar_work *k) {
     planar_accelerate(&contraption_model, contraption_model.mass[v2], q, v, ctrl, k);
@@ -370,7 +372,7 @@ static void constraint(const planar_model *m, const planar_work *k, double *torq
     planar_constraint(m, k, torque);
 }
 
-PLANAR_END
+ENV_END
 
 /* the rate of what `add_up` sums, by steps forward and back along the motion; two sizes of them
    cancel the error of the second order */
@@ -971,7 +973,8 @@ TEST fresh_starts(void) {
         for (int run = 0; run < 2000; run++) {
             env.reset(env.self, &draw, obs);
             env.save(env.self, bytes);
-            ASSERT(planar_load(m, q, v, bytes));
+            env_get(q, m->joints, bytes);
+            env_get(v, m->joints, bytes + 8 * m->joints);
             for (int j = 0; j < m->joints; j++) {
                 ASSERT(fabs(q[j] - m->joint[j].start) <= noise[i][0]);
                 most = fmax(most, fabs(q[j] - m->joint[j].start));
@@ -1019,10 +1022,11 @@ TEST clipped_observations(void) {
     for (int i = 0; i < 9; i++) ASSERT(obs[8 + i] == (i % 2 ? 10 : -10));
     half_cheetah_observe(&c, obs);
     for (int i = 0; i < 9; i++) ASSERT(obs[8 + i] == (i % 2 ? 30 : -30));
-    memset(&p, 0, sizeof p);
+    memset(p.q, 0, sizeof p.q);
+    memset(p.v, 0, sizeof p.v);
     p.q[0] = 0.999;
     p.v[0] = 2;
-    (void)inverted_double_pendulum_move(&p, &act, &reward);
+    (void)planar_move(&p, &act, &reward);
     inverted_double_pendulum_observe(&p, obs);
     ASSERT(p.force[0] < -10 && obs[8] == -10 && obs[9] == 0 && obs[10] == 0);
     PASS();
@@ -1088,7 +1092,7 @@ TEST impossible_states(void) {
                                                                     : -(double)INFINITY;
             }
             for (int step = 0; step < 3; step++) {
-                res = tasks[i].move(q, v, ctrl, &reward);
+                res = move(tasks[i].rules, q, v, ctrl, &reward);
                 ASSERT(reward - reward == 0);
                 for (int j = 0; j < m->joints; j++)
                     ASSERT(fabs(q[j]) <= PLANAR_LOST && fabs(v[j]) <= PLANAR_LOST);
@@ -1100,7 +1104,7 @@ TEST impossible_states(void) {
             double q[N], v[N], ctrl[N] = {0}, reward = (double)NAN;
             random_state(m, &r, 1, q, v);
             *(j < m->joints ? &q[j] : &v[j - m->joints]) = j % 3 ? (double)NAN : (double)INFINITY;
-            ASSERT_EQ(RN_TERMINATED, tasks[i].move(q, v, ctrl, &reward));
+            ASSERT_EQ(RN_TERMINATED, move(tasks[i].rules, q, v, ctrl, &reward));
             ASSERT(reward == 0);
         }
     }
@@ -1174,7 +1178,8 @@ TEST saving(void) {
         const planar_model *m = tasks[i].model;
         unsigned char bytes[16 * N + 1], end[16 * N], again[16 * N], bad[16 * N];
         rn_real obs[MAX_OBS], act[N];
-        double reward, q[N], v[N];
+        double reward, *q, *v;
+        planar_body b;
         for (int run = 0; run < 20; run++) {
             rng actions = rng_make((uint64_t)run), same = actions;
             env.reset(env.self, &draw, obs);
@@ -1197,14 +1202,18 @@ TEST saving(void) {
             env.save(env.self, again);
             ASSERT_MEM_EQ(end, again, env.state_size);
         }
+        memset(&b, 0, sizeof b);
+        b.task = tasks[i].rules;
+        q = b.q;
+        v = b.v;
         for (int j = 0; j < m->joints; j++) q[j] = v[j] = 1;
-        planar_save(m, q, v, bytes);
+        planar_save(&b, bytes);
         for (int j = 0; j < 2 * m->joints; j++)
             ASSERT_MEM_EQ(one, bytes + 8 * j, 8); /* little-endian */
         for (int j = 0; j < 10 * m->joints; j++) {
             double *x = j % (2 * m->joints) < m->joints ? &q[j % m->joints] : &v[j % m->joints];
             *x = refused[j / (2 * m->joints)];
-            planar_save(m, q, v, bad);
+            planar_save(&b, bad);
             *x = 1;
             ASSERT_FALSE(env.load(env.self, bad));
             env.save(env.self, again);

@@ -106,11 +106,11 @@ TEST positions(void) {
     stick_begin(&film, stick_find("CartPole"));
     stick_add(&film, &s, 1);
     ASSERT(film.q[0][0] == 1 && film.q[0][1] == 3);
-    s.pole.x = 1, s.pole.angle = 2, s.pole.v = 3, s.pole.spin = 4;
+    s.body.q[0] = 1, s.body.q[1] = 2, s.body.v[0] = 3, s.body.v[1] = 4;
     stick_begin(&film, stick_find("InvertedPendulum"));
     stick_add(&film, &s, 1);
     ASSERT(film.q[0][0] == 1 && film.q[0][1] == 2);
-    for (int i = 0; i < 9; i++) s.walk.q[i] = i + 5;
+    for (int i = 0; i < 9; i++) s.body.q[i] = i + 5;
     stick_begin(&film, stick_find("Walker2d"));
     stick_add(&film, &s, 1);
     for (int i = 0; i < 9; i++) ASSERT(film.q[0][i] == i + 5);
@@ -148,7 +148,7 @@ TEST a_full_film(void) {
     env.reset(&s, &chance, obs);
     stick_begin(&film, &stick_tasks[0]);
     for (int i = 0; i < STICK_FRAMES; i++) stick_add(&film, &s, 0);
-    s.hop.q[1] = 77;
+    s.body.q[1] = 77;
     stick_add(&film, &s, 0);
     ASSERT_EQ((size_t)STICK_FRAMES, film.frames);
     ASSERT(film.q[0][1] < 2 && film.q[STICK_FRAMES - 1][1] < 2);

@@ -2,9 +2,9 @@
    computes them
    SPDX-License-Identifier: MIT OR Unlicense
 
-   x points forward, z up. A planar_model is a table of facts; hopper.h shows one. A state is q and
-   v: one position and one speed for each joint, in the order of the table. All in double, no
-   allocation, no globals.
+   x points forward, z up. A planar_model is a table of facts, a planar_task the rules of an
+   environment; hopper.h shows both. A state is q and v: one position and one speed for each joint,
+   in the order of the table. All in double, no allocation, no globals.
 
    THE MECHANICS  M(q) a = tau + J^T f: accelerations a under the forces tau (motors, springs,
    damping, gravity, and what turning bodies need) and the forces f of whatever touches: joints at a
@@ -29,28 +29,23 @@
    along a rounding error. */
 #ifndef PLANAR_H
 #define PLANAR_H
-#include "../../resnharpg.h"
-#include <stdio.h>  /* FILE, fprintf */
-#include <string.h> /* memcpy, memset */
+#include "env.h"
+#include <stdio.h> /* FILE, fprintf */
 
-enum {
-    PLANAR_JOINTS = 9,
-    PLANAR_CAPSULES = 8,
-    PLANAR_PAIRS = 3,
-    PLANAR_ENDS = 2 * PLANAR_CAPSULES
-};
+enum { PLANAR_JOINTS = 9, PLANAR_CAPSULES = 8, PLANAR_PAIRS = 3 };
+enum { PLANAR_ENDS = 2 * PLANAR_CAPSULES };
 
-#define PLANAR_LOST                                                                                \
-  1e5 /* positions (m, rad) and speeds beyond this are the end of a simulation, not physics */
+/* positions (m, rad) and speeds beyond this are the end of a simulation, not physics */
+#define PLANAR_LOST 1e5
 
 #define PLANAR_DEG(a) ((a)*3.14159265358979323846 / 180)
 
 /* ---- the table of facts */
 typedef enum planar_kind {
-    PLANAR_SLIDE_X,
-    PLANAR_SLIDE_Z, /* along an axis of the frame before it */
-    PLANAR_HINGE,
-    PLANAR_HINGE_BACK /* about +y (from z towards x), about -y */
+    PLANAR_SLIDE_X, /* along an axis of the frame before it */
+    PLANAR_SLIDE_Z,
+    PLANAR_HINGE,     /* about +y (from z towards x) */
+    PLANAR_HINGE_BACK /* about -y */
 } planar_kind;
 
 /* A joint and, if it carries one, the body that moves with it. The body's frame has its origin at
@@ -59,30 +54,43 @@ typedef struct planar_joint {
     const char *name, *body; /* body NULL: the next joint of the table moves the same body too */
     int parent;              /* the joint before it on the way from the world, -1: none */
     planar_kind kind;
-    double x, z; /* where it is in the parent's frame, at q = start */
-    double start;
+    double x, z;      /* where it is in the parent's frame, at q = start */
+    double start;     /* its q there */
     double low, high; /* range; 0, 0: free */
-    double stiffness, damping,
-        armature; /* a spring to q = 0; friction; inertia of the motor's rotor */
-    double gear;  /* force of the motor at control 1; 0: no motor */
+    double stiffness; /* of a spring to q = 0 */
+    double damping;
+    double armature; /* inertia of the motor's rotor */
+    double gear;     /* force of the motor at control 1; 0: no motor */
 } planar_joint;
 
-typedef struct planar_mass {    /* of one joint's body, all 0 if there is none ... */
+/* a joint of a leg: it turns back, hangs z below its parent's, and has a motor; low .. high in
+   degrees */
+#define PLANAR_LEG(name, body, parent, z, low, high, damping, armature, gear)                      \
+  {                                                                                                \
+    name, body, parent, PLANAR_HINGE_BACK, 0, z, 0, PLANAR_DEG(low), PLANAR_DEG(high), 0, damping, \
+        armature, gear                                                                             \
+  }
+
+/* of one joint's body, 0 if there is none; and how easily body and joint move at the start, as
+   MuJoCo's invweight0 */
+typedef struct planar_mass {
     double mass, x, z, inertia; /* centre of mass in the body's frame, inertia about it */
-    double body_weight,
-        joint_weight; /* ... and MuJoCo's invweight0: how easily body and joint move at the start */
+    double body_weight, joint_weight;
 } planar_mass;
 
-typedef struct planar_capsule { /* all points nearer than radius to the segment from a to b */
+/* all points nearer than radius to the segment from a to b */
+typedef struct planar_capsule {
     const char *name;
     int joint;                     /* whose body it belongs to */
     double ax, az, bx, bz, radius; /* in the body's frame */
     double friction;               /* on the ground; 0: does not touch it */
 } planar_capsule;
 
-typedef struct planar_soft { /* how a touch gives way: solref, solimp and margin of MuJoCo */
-    double time, low, high, width,
-        margin; /* time constant; impedance rises from low to high within width */
+/* how a touch gives way: solref, solimp and margin of MuJoCo */
+typedef struct planar_soft {
+    double time;             /* constant */
+    double low, high, width; /* impedance rises from low to high within width */
+    double margin;
 } planar_soft;
 
 typedef struct planar_model {
@@ -93,35 +101,13 @@ typedef struct planar_model {
     double timestep, gravity_x, gravity_z, ctrl; /* controls are clamped to -ctrl .. ctrl */
     planar_soft stop, contact;
     planar_joint joint[PLANAR_JOINTS];
-    planar_mass
-        mass[2][PLANAR_JOINTS]; /* 0: of true capsules; 1: of MuJoCo up to 2.1.0 (the -v2 tasks) */
+    planar_mass mass[2][PLANAR_JOINTS]; /* 0: of true capsules; 1: of MuJoCo up to 2.1.0 (-v2) */
     planar_capsule capsule[PLANAR_CAPSULES];
     int pair[PLANAR_PAIRS][2]; /* capsules that touch one another, without friction */
 } planar_model;
 
-/* Everything below is compiled for each model apart: the table is a constant, so its loops and
-   tests dissolve. The code of a task stands between PLANAR_BEGIN and PLANAR_END: no fused
-   multiply-add there. */
-#if defined(__clang__)
-  #define PLANAR_BEGIN _Pragma("STDC FP_CONTRACT OFF")
-  #define PLANAR_END   _Pragma("STDC FP_CONTRACT DEFAULT")
-#elif defined(__GNUC__) && !defined(__TINYC__)
-  #define PLANAR_BEGIN                                                                             \
-    _Pragma("GCC push_options")                                                                    \
-        _Pragma("GCC optimize(\"fp-contract=off\", \"no-tree-slp-vectorize\")")
-  #define PLANAR_END _Pragma("GCC pop_options")
-#else
-  #define PLANAR_BEGIN
-  #define PLANAR_END
-#endif
-#if defined(__GNUC__) && !defined(__TINYC__)
-  #define PLANAR_FN                                                                                \
-    static inline __attribute__((always_inline, unused)) /* a model's address is known inside */
-  #define PLANAR_TASK static __attribute__((unused))
-#else
-  #define PLANAR_FN   static
-  #define PLANAR_TASK static
-#endif
+/* Everything that is ENV_INLINE is compiled for each model apart: the table is a
+   constant, so the compiler unrolls its loops and decides its conditions. */
 #if defined(__clang__)
   #define PLANAR_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__) && !defined(__TINYC__)
@@ -129,17 +115,19 @@ typedef struct planar_model {
 #else
   #define PLANAR_UNROLL
 #endif
-PLANAR_BEGIN
+ENV_BEGIN
 
-/* ---- work of one evaluation. Turning with w about a frame's origin, which moves with (x, z), moves its point (rx, rz)
-   with (x + w rz, z - w rx); as a force: the moment w about the origin and (x, z). */
+/* ---- work of one evaluation of the accelerations. A twist: turning with w about a frame's origin,
+   which moves with (x, z), moves the frame's point (rx, rz) with (x + w rz, z - w rx). The same
+   three numbers as a force: the moment w about the origin, and (x, z). */
 typedef struct planar_twist {
     double w, x, z;
 } planar_twist;
 
+/* symmetric: force = inertia twist */
 typedef struct planar_inertia {
     double ww, wx, wz, xx, xz, zz;
-} planar_inertia; /* symmetric: force = inertia twist */
+} planar_inertia;
 
 typedef struct planar_frame {
     double angle, c, s;  /* from the world's axes, its cos and sin */
@@ -148,23 +136,26 @@ typedef struct planar_frame {
     double ax, az;       /* acceleration of the origin if no joint accelerated */
 } planar_frame;
 
-typedef struct
-    planar_contact { /* a point of a body on the ground; three rows: n + mu t, n - mu t, and n twice */
+/* a point of a body on the ground; three rows: n + mu t, n - mu t, and n twice */
+typedef struct planar_contact {
     int joint, end;
     double rx, rz, mu, push; /* point in the frame (world axes); push = 1/R */
     double aim_n, aim_t;
 } planar_contact;
 
+/* side 0: the joint is inside its range */
 typedef struct planar_stop {
     double side, push, aim;
-} planar_stop; /* side 0: inside its range */
+} planar_stop;
 
-typedef struct planar_touch { /* two bodies, force along (nx, nz) on the second */
+/* two bodies, force along (nx, nz) on the second */
+typedef struct planar_touch {
     int joint1, joint2, pair;
     double nx, nz, rx1, rz1, rx2, rz2, push, aim;
 } planar_touch;
 
-typedef struct planar_pushing { /* which rows push: bits of the three rows; 0 or 1 */
+/* which rows push: bits of the three rows of an end; 0 or 1 of a stop or a pair */
+typedef struct planar_pushing {
     unsigned char end[PLANAR_ENDS], stop[PLANAR_JOINTS], pair[PLANAR_PAIRS];
 } planar_pushing;
 
@@ -186,60 +177,28 @@ typedef struct planar_work {
     planar_motion motion; /* the answer: accelerations of joints and bodies */
 } planar_work;
 
-/* ---- sin and cos to about one unit in the last place: a = k pi/2 + r with |r| <= pi/4, then the series. Adding
-   1.5 * 2^52 rounds to an integer and leaves it in the low bits. Angles beyond PLANAR_LOST and NaN count as 0. */
-PLANAR_FN void planar_sincos(double a, double *s, double *c) {
-    const double round = 6755399441055744.0;
-    double k, r, z, z2, h, w, p, q;
-    uint64_t bits;
-    if (!(a < PLANAR_LOST && a > -PLANAR_LOST)) a = 0;
-    k = a * 0.6366197723675814 + round;
-    memcpy(&bits, &k, 8);
-    k -= round;
-    r = (a - k * 1.5707963267341256) -
-        k * 6.077100506506192e-11; /* pi/2 in two parts; k times the first is exact */
-    z = r * r;
-    h = 0.5 * z;
-    w = 1.0 - h;
-    z2 = z * z;
-    p = (-1.6666666666666666e-1 + z * 8.333333333333333e-3) +
-        z2 * ((-1.984126984126984e-4 + z * 2.7557319223985893e-6) +
-              z2 * ((-2.505210838544172e-8 + z * 1.6059043836821613e-10) +
-                    z2 * -7.647163731819816e-13));
-    q = (4.1666666666666664e-2 + z * -1.388888888888889e-3) +
-        z2 * ((2.48015873015873e-5 + z * -2.755731922398589e-7) +
-              z2 * ((2.08767569878681e-9 + z * -1.1470745597729725e-11) +
-                    z2 * 4.779477332387385e-14));
-    p = r + r * z * p;
-    q = w + (((1.0 - w) - h) + z2 * q);
-    *s = bits & 1 ? q : p;
-    *c = bits & 1 ? p : q;
-    if (bits & 2) *s = -*s;
-    if ((bits + 1) & 2) *c = -*c;
-}
-
-PLANAR_FN int planar_is_hinge(planar_kind kind) {
+ENV_INLINE int planar_is_hinge(planar_kind kind) {
     return kind == PLANAR_HINGE || kind == PLANAR_HINGE_BACK;
 }
 
-PLANAR_FN double planar_sign(planar_kind kind) { return kind == PLANAR_HINGE_BACK ? -1 : 1; }
+ENV_INLINE double planar_sign(planar_kind kind) { return kind == PLANAR_HINGE_BACK ? -1 : 1; }
 
 /* a frame that never turns: the world's (-1), or of one or two slides on it. Bodies that fly begin
    with two. */
-PLANAR_FN int planar_steady(const planar_model *m, int i) {
+ENV_INLINE int planar_steady(const planar_model *m, int i) {
     const int up = i < 0 ? -1 : m->joint[i].parent;
     if (i < 0) return 1;
     if (planar_is_hinge(m->joint[i].kind)) return 0;
     return up < 0 || (!planar_is_hinge(m->joint[up].kind) && m->joint[up].parent < 0);
 }
 
-/* ---- where everything is and how it moves; g is the frame before it. Turning with w bends the way of what moves along:
-   -w^2 d for the offset d, 2 w v across a slide's speed v. */
-PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j, int steady,
-                                    double q, double v) {
+/* ---- where everything is and how it moves; g is the frame before it. Turning with w accelerates
+   what moves along: by -w^2 d at the offset d, by 2 w v across a slide's speed v. */
+ENV_INLINE planar_frame planar_after(const planar_frame *g, const planar_joint *j, int steady,
+                                     double q, double v) {
     const double c = steady ? 1 : g->c, s = steady ? 0 : g->s, w = steady ? 0 : g->v.w;
-    const double ux = j->kind == PLANAR_SLIDE_X ? c : s,
-                 uz = j->kind == PLANAR_SLIDE_X ? -s : c; /* way of a slide */
+    const double ux = j->kind == PLANAR_SLIDE_X ? c : s; /* way of a slide */
+    const double uz = j->kind == PLANAR_SLIDE_X ? -s : c;
     planar_frame f = *g;
     f.dx = steady ? j->x : c * j->x + s * j->z;
     f.dz = steady ? j->z : c * j->z - s * j->x;
@@ -264,13 +223,13 @@ PLANAR_FN planar_frame planar_after(const planar_frame *g, const planar_joint *j
     if (planar_is_hinge(j->kind)) {
         f.v.w = w + planar_sign(j->kind) * v;
         f.angle = (steady ? 0 : g->angle) + planar_sign(j->kind) * (q - j->start);
-        planar_sincos(f.angle, &f.s, &f.c);
+        env_sincos(f.angle, &f.s, &f.c);
     }
     return f;
 }
 
-PLANAR_FN void planar_place(const planar_model *m, const double *q, const double *v,
-                            planar_frame *frame) {
+ENV_INLINE void planar_place(const planar_model *m, const double *q, const double *v,
+                             planar_frame *frame) {
     const planar_frame world = {0, 1, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0};
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
@@ -281,25 +240,22 @@ PLANAR_FN void planar_place(const planar_model *m, const double *q, const double
 }
 
 /* inertia of each body about its frame's origin, and the force that gravity and its turning make */
-PLANAR_FN void planar_weigh(const planar_model *m, const planar_mass *mass, planar_work *k) {
+ENV_INLINE void planar_weigh(const planar_model *m, const planar_mass *mass, planar_work *k) {
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
-        const planar_inertia none = {0, 0, 0, 0, 0, 0};
-        const planar_twist free_of = {0, 0, 0};
+        const planar_inertia no_inertia = {0, 0, 0, 0, 0, 0};
+        const planar_twist no_force = {0, 0, 0};
         const planar_frame *f = &k->frame[i];
         const planar_mass *b = &mass[i];
-        k->inertia[i] = none;
-        k->force[i] = free_of;
+        k->inertia[i] = no_inertia;
+        k->force[i] = no_force;
         if (m->joint[i].body) {
-            const double rx = f->c * b->x + f->s * b->z, rz = f->c * b->z - f->s * b->x,
-                         w2 = f->v.w * f->v.w;
-            const planar_inertia own = {b->inertia + b->mass * (b->x * b->x + b->z * b->z),
-                                        b->mass * rz,
-                                        -b->mass * rx,
-                                        b->mass,
-                                        0,
-                                        b->mass};
-            k->inertia[i] = own;
+            const double rx = f->c * b->x + f->s * b->z, rz = f->c * b->z - f->s * b->x;
+            const double w2 = f->v.w * f->v.w;
+            k->inertia[i].ww = b->inertia + b->mass * (b->x * b->x + b->z * b->z);
+            k->inertia[i].wx = b->mass * rz;
+            k->inertia[i].wz = -b->mass * rx;
+            k->inertia[i].xx = k->inertia[i].zz = b->mass;
             k->force[i].x = b->mass * (m->gravity_x - f->ax + w2 * rx);
             k->force[i].z = b->mass * (m->gravity_z - f->az + w2 * rz);
             k->force[i].w = k->force[i].x * rz - k->force[i].z * rx;
@@ -307,13 +263,14 @@ PLANAR_FN void planar_weigh(const planar_model *m, const planar_mass *mass, plan
     }
 }
 
-PLANAR_FN double planar_clamp(double x, double limit) { /* NaN: 0 */
+/* NaN: 0 */
+ENV_INLINE double planar_clamp(double x, double limit) {
     return x > limit ? limit : x < -limit ? -limit : x == x ? x : 0;
 }
 
 /* motors, springs and damping; ctrl holds one number for each motor */
-PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double *v,
-                            const double *ctrl, double *torque) {
+ENV_INLINE void planar_drive(const planar_model *m, const double *q, const double *v,
+                             const double *ctrl, double *torque) {
     int i, motor = 0;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
@@ -324,31 +281,37 @@ PLANAR_FN void planar_drive(const planar_model *m, const double *q, const double
     }
 }
 
-/* ---- rows. Impedance d in (0, 1) at a depth; aim = -B (speed) - K d (distance - margin), 1/R = d / ((1 - d) weight) */
-PLANAR_FN double planar_impedance(const planar_soft *s, double depth) {
+/* ---- rows. With the impedance d in (0, 1) at a depth, B and K below:
+        aim = -B speed - K d (distance - margin),    1/R = d / ((1 - d) weight) */
+ENV_INLINE double planar_impedance(const planar_soft *s, double depth) {
     const double low = s->low < 1e-4 ? 1e-4 : s->low, x = depth / s->width;
     if (s->low == s->high || x >= 1) return s->high;
     return low + (s->high - low) * (x <= 0.5 ? 2 * x * x : 1 - 2 * (1 - x) * (1 - x));
 }
 
-PLANAR_FN double planar_damping(const planar_model *m, const planar_soft *s) { /* B */
+/* B */
+ENV_INLINE double planar_damping(const planar_model *m, const planar_soft *s) {
     return 2 / (s->high * (s->time > 2 * m->timestep ? s->time : 2 * m->timestep));
 }
 
-PLANAR_FN double planar_stiffness(const planar_model *m, const planar_soft *s) { /* K = B^2 / 4 */
+/* K = B^2 / 4 */
+ENV_INLINE double planar_stiffness(const planar_model *m, const planar_soft *s) {
     return 0.25 * planar_damping(m, s) * planar_damping(m, s);
 }
 
-PLANAR_FN void planar_find_stops(const planar_model *m, const planar_mass *mass, const double *q,
-                                 const double *v, planar_work *k) {
+ENV_INLINE int planar_limited(const planar_model *m, int i) {
+    return m->joint[i].low < m->joint[i].high;
+}
+
+ENV_INLINE void planar_find_stops(const planar_model *m, const planar_mass *mass, const double *q,
+                                  const double *v, planar_work *k) {
     const planar_soft *soft = &m->stop;
     int i;
     k->stops = 0;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
-        const planar_joint *j = &m->joint[i];
-        if (j->low < j->high) {
-            const double below = q[i] - j->low - soft->margin,
-                         above = j->high - q[i] - soft->margin;
+        if (planar_limited(m, i)) {
+            const double below = q[i] - m->joint[i].low - soft->margin;
+            const double above = m->joint[i].high - q[i] - soft->margin;
             planar_stop *stop = &k->stop[i];
             stop->side = stop->push = stop->aim = 0;
             if (below < 0 || above < 0) {
@@ -364,8 +327,9 @@ PLANAR_FN void planar_find_stops(const planar_model *m, const planar_mass *mass,
     }
 }
 
-PLANAR_FN void planar_ground(const planar_model *m, const planar_mass *mass, int which,
-                             planar_work *k) {
+/* an end of a capsule on the ground: `which` is even for a, odd for b */
+ENV_INLINE void planar_ground(const planar_model *m, const planar_mass *mass, int which,
+                              planar_work *k) {
     const planar_soft *soft = &m->contact;
     const planar_capsule *cap = &m->capsule[which / 2];
     const planar_frame *f = &k->frame[cap->joint];
@@ -386,10 +350,10 @@ PLANAR_FN void planar_ground(const planar_model *m, const planar_mass *mass, int
     }
 }
 
-PLANAR_FN double planar_unit(double x) { return x < -1 ? -1 : x > 1 ? 1 : x; }
+ENV_INLINE double planar_unit(double x) { return x < -1 ? -1 : x > 1 ? 1 : x; }
 
-PLANAR_FN double
-planar_root(double x) { /* square root: Newton from a guess with half the exponent; x > 0 */
+/* square root of x > 0: Newton from a guess with half the exponent */
+ENV_INLINE double planar_root(double x) {
     uint64_t bits;
     double r;
     int i;
@@ -400,46 +364,68 @@ planar_root(double x) { /* square root: Newton from a guess with half the expone
     return r;
 }
 
-/* two capsules: nearest points of their segments, each centre + s * half with |s| <= 1 */
-PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int which,
-                           planar_work *k) {
-    const planar_soft *soft = &m->contact;
-    const planar_capsule *cap1 = &m->capsule[m->pair[which][0]],
-                         *cap2 = &m->capsule[m->pair[which][1]];
-    const planar_frame *f1 = &k->frame[cap1->joint], *f2 = &k->frame[cap2->joint];
-    const double mx1 = 0.5 * (cap1->ax + cap1->bx), mz1 = 0.5 * (cap1->az + cap1->bz);
-    const double hx1 = 0.5 * (cap1->ax - cap1->bx), hz1 = 0.5 * (cap1->az - cap1->bz);
-    const double mx2 = 0.5 * (cap2->ax + cap2->bx), mz2 = 0.5 * (cap2->az + cap2->bz);
-    const double hx2 = 0.5 * (cap2->ax - cap2->bx), hz2 = 0.5 * (cap2->az - cap2->bz);
-    const double cx1 = f1->c * mx1 + f1->s * mz1, cz1 = f1->c * mz1 - f1->s * mx1;
-    const double cx2 = f2->c * mx2 + f2->s * mz2, cz2 = f2->c * mz2 - f2->s * mx2;
-    const double ux1 = f1->c * hx1 + f1->s * hz1, uz1 = f1->c * hz1 - f1->s * hx1;
-    const double ux2 = f2->c * hx2 + f2->s * hz2, uz2 = f2->c * hz2 - f2->s * hx2;
-    const double gx = (f2->x - f1->x) + (cx2 - cx1), gz = (f2->z - f1->z) + (cz2 - cz1);
-    const double aa = ux1 * ux1 + uz1 * uz1, bb = ux2 * ux2 + uz2 * uz2, ab = ux1 * ux2 + uz1 * uz2;
-    const double ga = gx * ux1 + gz * uz1, gb = gx * ux2 + gz * uz2, det = aa * bb - ab * ab;
-    const double reach = cap1->radius + cap2->radius + soft->margin,
-                 size = aa + bb + 2 * (aa > bb ? aa : bb);
+/* a capsule's segment in world axes: its points are c + s u with |s| <= 1, c from the frame's
+   origin */
+typedef struct planar_bar {
+    double cx, cz, ux, uz;
+} planar_bar;
+
+ENV_INLINE planar_bar planar_bar_of(const planar_capsule *cap, const planar_frame *f) {
+    const double mx = 0.5 * (cap->ax + cap->bx), mz = 0.5 * (cap->az + cap->bz);
+    const double hx = 0.5 * (cap->ax - cap->bx), hz = 0.5 * (cap->az - cap->bz);
+    planar_bar bar;
+    bar.cx = f->c * mx + f->s * mz;
+    bar.cz = f->c * mz - f->s * mx;
+    bar.ux = f->c * hx + f->s * hz;
+    bar.uz = f->c * hz - f->s * hx;
+    return bar;
+}
+
+/* Nearest points of two segments whose middles are g apart: s1 on the first, p the way from it to
+   the other. 0: farther apart than reach, or they cross. */
+ENV_INLINE int planar_nearest(const planar_bar *one, const planar_bar *two, double gx, double gz,
+                              double reach, double *s1, double *px, double *pz) {
+    const double aa = one->ux * one->ux + one->uz * one->uz;
+    const double bb = two->ux * two->ux + two->uz * two->uz;
+    const double ab = one->ux * two->ux + one->uz * two->uz;
+    const double ga = gx * one->ux + gz * one->uz, gb = gx * two->ux + gz * two->uz;
+    const double det = aa * bb - ab * ab, size = aa + bb + 2 * (aa > bb ? aa : bb);
     const int parallel = det < 1e-15 * aa * bb;
-    double line, s1, s2, px, pz, far2, far, depth, d, b, speed;
-    planar_touch *t;
-    if (gx * gx + gz * gz > 2 * (size + reach * reach))
-        return;                                      /* (|u1| + |u2| + reach)^2 is less */
+    double line, s2;
+    /* too far apart: the right side is at least (|u1| + |u2| + reach)^2 */
+    if (gx * gx + gz * gz > 2 * (size + reach * reach)) return 0;
     line = parallel ? 0 : (ga * bb - gb * ab) / det; /* where the lines meet */
-    s1 = planar_unit(line);
-    s2 = (s1 * ab - gb) / bb;
+    *s1 = planar_unit(line);
+    s2 = (*s1 * ab - gb) / bb;
     if (s2 > 1 || s2 < -1) {
         s2 = planar_unit(s2);
-        s1 = planar_unit((ga + s2 * ab) / aa);
+        *s1 = planar_unit((ga + s2 * ab) / aa);
     } else if (!parallel && line > -1 && line < 1) {
-        return; /* segments that cross push nowhere */
+        return 0; /* segments that cross push nowhere */
     }
-    px = gx + s2 * ux2 - s1 * ux1;
-    pz = gz + s2 * uz2 - s1 * uz1;
-    far2 = px * px + pz * pz;
-    if (!(far2 < reach * reach && far2 >= 1e-30)) return; /* nor does an end on the other segment */
-    far = planar_root(far2);
-    depth = reach - far;
+    *px = gx + s2 * two->ux - *s1 * one->ux;
+    *pz = gz + s2 * two->uz - *s1 * one->uz;
+    return 1;
+}
+
+/* two capsules of a pair */
+ENV_INLINE void planar_meet(const planar_model *m, const planar_mass *mass, int which,
+                            planar_work *k) {
+    const planar_soft *soft = &m->contact;
+    const planar_capsule *cap1 = &m->capsule[m->pair[which][0]];
+    const planar_capsule *cap2 = &m->capsule[m->pair[which][1]];
+    const planar_frame *f1 = &k->frame[cap1->joint], *f2 = &k->frame[cap2->joint];
+    const planar_bar one = planar_bar_of(cap1, f1), two = planar_bar_of(cap2, f2);
+    const double gx = (f2->x - f1->x) + (two.cx - one.cx);
+    const double gz = (f2->z - f1->z) + (two.cz - one.cz);
+    const double reach = cap1->radius + cap2->radius + soft->margin;
+    double s1, px, pz, gap2, gap, depth, d, b, way, speed;
+    planar_touch *t;
+    if (!planar_nearest(&one, &two, gx, gz, reach, &s1, &px, &pz)) return;
+    gap2 = px * px + pz * pz;
+    if (!(gap2 < reach * reach && gap2 >= 1e-30)) return; /* 0: an end lies on the other segment */
+    gap = planar_root(gap2);
+    depth = reach - gap;
     if (!(depth > 0)) return;
     d = planar_impedance(soft, depth);
     b = planar_damping(m, soft);
@@ -447,12 +433,12 @@ PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int w
     t->joint1 = cap1->joint;
     t->joint2 = cap2->joint;
     t->pair = which;
-    t->nx = px / far;
-    t->nz = pz / far;
-    speed = cap1->radius + 0.5 * (far - cap1->radius -
-                                  cap2->radius); /* from point 1, half way between the surfaces */
-    t->rx1 = cx1 + s1 * ux1 + speed * t->nx;
-    t->rz1 = cz1 + s1 * uz1 + speed * t->nz;
+    t->nx = px / gap;
+    t->nz = pz / gap;
+    /* from the point on segment 1 to half way between the surfaces */
+    way = cap1->radius + 0.5 * (gap - cap1->radius - cap2->radius);
+    t->rx1 = one.cx + s1 * one.ux + way * t->nx;
+    t->rz1 = one.cz + s1 * one.uz + way * t->nz;
     t->rx2 = t->rx1 - (f2->x - f1->x);
     t->rz2 = t->rz1 - (f2->z - f1->z);
     speed = t->nx * ((f2->v.x + f2->v.w * t->rz2) - (f1->v.x + f1->v.w * t->rz1)) +
@@ -461,35 +447,43 @@ PLANAR_FN void planar_meet(const planar_model *m, const planar_mass *mass, int w
     t->push = d / ((1 - d) * (mass[cap1->joint].body_weight + mass[cap2->joint].body_weight));
 }
 
-PLANAR_FN void planar_find_rows(const planar_model *m, const planar_mass *mass, const double *q,
-                                const double *v, planar_work *k) {
+ENV_INLINE void planar_find_rows(const planar_model *m, const planar_mass *mass, const double *q,
+                                 const double *v, planar_work *k) {
     int i;
     planar_find_stops(m, mass, q, v, k);
     k->contacts = k->touches = 0;
-    PLANAR_UNROLL for (i = 0; i < 2 * m->capsules; i++) if (m->capsule[i / 2].friction > 0)
-        planar_ground(m, mass, i, k);
+    PLANAR_UNROLL for (i = 0; i < 2 * m->capsules; i++) {
+        if (m->capsule[i / 2].friction > 0) planar_ground(m, mass, i, k);
+    }
     for (i = 0; i < m->pairs; i++) planar_meet(m, mass, i, k);
 }
 
-/* ---- the linear system: accelerations of a tree of bodies under forces on bodies and joints. From the leaves to the
-   root, each joint is solved for its acceleration given its parent's; what is left acts on the parent. Then back. */
+/* ---- the linear system: accelerations of a tree of bodies under forces on bodies and joints. From
+   the leaves to the root, each joint is solved for its acceleration given its parent's; what is
+   left acts on the parent. Then back. */
 typedef struct planar_tree {
     planar_inertia inertia[PLANAR_JOINTS];
     planar_twist force[PLANAR_JOINTS];
     double torque[PLANAR_JOINTS], rotor[PLANAR_JOINTS]; /* force and inertia of the joint itself */
 } planar_tree;
 
-/* The joint accelerates its body along a direction S, by a = (S.force + torque - S.inertia.t) /
-   (S.inertia.S + rotor) if the body would move with t without it. What its parent feels of body and
-   joint, u = inertia S:
-       inertia - u u^T / (S.u + rotor),   force - u (S.force + torque) / (S.u + rotor),   about the parent's origin. */
+/* The joint accelerates its body along a direction S. With u = inertia S, along = S.u + rotor and
+   push = S.force + torque, and t how the body would move without it, by a = (push - u.t) / along.
+   What its parent feels of body and joint, about the parent's origin:
+       inertia - u u^T / along,    force - u push / along */
+typedef struct planar_axis {
+    planar_twist u;
+    double along, push;
+} planar_axis;
+
+/* a joint's acceleration is a - u . t_parent */
 typedef struct planar_given {
     planar_twist u;
     double a;
-} planar_given; /* a joint's acceleration is a - u . t_parent */
+} planar_given;
 
-PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx,
-                                      double dz) { /* about (dx, dz) behind */
+/* about a point (dx, dz) behind */
+ENV_INLINE planar_inertia planar_shift(const planar_inertia *i, double dx, double dz) {
     planar_inertia s = *i;
     s.wx = i->wx + (dz * i->xx - dx * i->xz);
     s.wz = i->wz + (dz * i->xz - dx * i->zz);
@@ -497,45 +491,51 @@ PLANAR_FN planar_inertia planar_shift(const planar_inertia *i, double dx,
     return s;
 }
 
-PLANAR_FN planar_twist planar_shift_force(planar_twist f, double dx, double dz) {
+ENV_INLINE planar_twist planar_shift_force(planar_twist f, double dx, double dz) {
     f.w += dz * f.x - dx * f.z;
     return f;
 }
 
-PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f, int steady,
-                                   planar_inertia *I, planar_twist *g, double torque,
-                                   double rotor) {
-    const double c = f->c, s = f->s, ux = j->kind == PLANAR_SLIDE_X ? c : s,
-                 uz = j->kind == PLANAR_SLIDE_X ? -s : c;
-    planar_given given;
-    planar_twist u;
-    double along, push, by;
+ENV_INLINE planar_axis planar_axis_of(const planar_joint *j, const planar_frame *f, int steady,
+                                      const planar_inertia *I, const planar_twist *g, double torque,
+                                      double rotor) {
+    const double ux = j->kind == PLANAR_SLIDE_X ? f->c : f->s;
+    const double uz = j->kind == PLANAR_SLIDE_X ? -f->s : f->c;
+    planar_axis s;
     if (planar_is_hinge(j->kind)) {
-        u.w = I->ww;
-        u.x = I->wx;
-        u.z = I->wz;
-        along = I->ww + rotor;
-        push = planar_sign(j->kind) * torque + g->w;
+        s.u.w = I->ww;
+        s.u.x = I->wx;
+        s.u.z = I->wz;
+        s.along = I->ww + rotor;
+        s.push = planar_sign(j->kind) * torque + g->w;
     } else if (steady && j->kind == PLANAR_SLIDE_X) {
-        u.w = I->wx;
-        u.x = I->xx;
-        u.z = I->xz;
-        along = I->xx + rotor;
-        push = torque + g->x;
+        s.u.w = I->wx;
+        s.u.x = I->xx;
+        s.u.z = I->xz;
+        s.along = I->xx + rotor;
+        s.push = torque + g->x;
     } else if (steady) {
-        u.w = I->wz;
-        u.x = I->xz;
-        u.z = I->zz;
-        along = I->zz + rotor;
-        push = torque + g->z;
+        s.u.w = I->wz;
+        s.u.x = I->xz;
+        s.u.z = I->zz;
+        s.along = I->zz + rotor;
+        s.push = torque + g->z;
     } else {
-        u.w = I->wx * ux + I->wz * uz;
-        u.x = I->xx * ux + I->xz * uz;
-        u.z = I->xz * ux + I->zz * uz;
-        along = (u.x * ux + u.z * uz) + rotor;
-        push = torque + (g->x * ux + g->z * uz);
+        s.u.w = I->wx * ux + I->wz * uz;
+        s.u.x = I->xx * ux + I->xz * uz;
+        s.u.z = I->xz * ux + I->zz * uz;
+        s.along = (s.u.x * ux + s.u.z * uz) + rotor;
+        s.push = torque + (g->x * ux + g->z * uz);
     }
-    by = 1 / along; /* slow: all that does not need it is done beside it */
+    return s;
+}
+
+/* leaves in I and g what the parent feels */
+ENV_INLINE planar_given planar_free(const planar_axis *s, const planar_frame *f, int steady,
+                                    planar_inertia *I, planar_twist *g) {
+    const double by = 1 / s->along; /* slow: all that does not need it is done beside it */
+    planar_twist u = s->u;
+    planar_given given;
     if (!steady) {
         u = planar_shift_force(u, f->dx, f->dz);
         *I = planar_shift(I, f->dx, f->dz);
@@ -544,7 +544,7 @@ PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f,
     given.u.w = u.w * by;
     given.u.x = u.x * by;
     given.u.z = u.z * by;
-    given.a = push * by;
+    given.a = s->push * by;
     I->ww -= u.w * given.u.w;
     I->wx -= u.w * given.u.x;
     I->wz -= u.w * given.u.z;
@@ -558,31 +558,38 @@ PLANAR_FN planar_given planar_free(const planar_joint *j, const planar_frame *f,
 }
 
 /* to a frame that never turns, turning does not matter: its numbers are left out */
-PLANAR_FN void planar_solve(const planar_model *m, const planar_frame *frame, planar_tree *k,
-                            planar_motion *out) {
-    planar_given given[PLANAR_JOINTS];
+ENV_INLINE void planar_add_to(planar_inertia *J, planar_twist *h, const planar_inertia *I,
+                              const planar_twist *g, int steady) {
+    if (!steady) {
+        J->ww += I->ww;
+        J->wx += I->wx;
+        J->wz += I->wz;
+        h->w += g->w;
+    }
+    J->xx += I->xx;
+    J->xz += I->xz;
+    J->zz += I->zz;
+    h->x += g->x;
+    h->z += g->z;
+}
+
+ENV_INLINE void planar_inward(const planar_model *m, const planar_frame *frame, planar_tree *k,
+                              planar_given *given) {
     int i;
     PLANAR_UNROLL for (i = m->joints - 1; i >= 0; i--) {
         const int parent = m->joint[i].parent, steady = planar_steady(m, parent);
         planar_inertia I = k->inertia[i];
         planar_twist g = k->force[i];
-        given[i] = planar_free(&m->joint[i], &frame[i], steady, &I, &g, k->torque[i], k->rotor[i]);
-        if (parent >= 0) {
-            planar_inertia *J = &k->inertia[parent];
-            planar_twist *h = &k->force[parent];
-            if (!steady) {
-                J->ww += I.ww;
-                J->wx += I.wx;
-                J->wz += I.wz;
-                h->w += g.w;
-            }
-            J->xx += I.xx;
-            J->xz += I.xz;
-            J->zz += I.zz;
-            h->x += g.x;
-            h->z += g.z;
-        }
+        const planar_axis s =
+            planar_axis_of(&m->joint[i], &frame[i], steady, &I, &g, k->torque[i], k->rotor[i]);
+        given[i] = planar_free(&s, &frame[i], steady, &I, &g);
+        if (parent >= 0) planar_add_to(&k->inertia[parent], &k->force[parent], &I, &g, steady);
     }
+}
+
+ENV_INLINE void planar_outward(const planar_model *m, const planar_frame *frame,
+                               const planar_given *given, planar_motion *out) {
+    int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
         const planar_frame *f = &frame[i];
@@ -609,12 +616,15 @@ PLANAR_FN void planar_solve(const planar_model *m, const planar_frame *frame, pl
     }
 }
 
-/* ---- rows as inertia */
-PLANAR_FN int planar_limited(const planar_model *m, int i) {
-    return m->joint[i].low < m->joint[i].high;
+ENV_INLINE void planar_solve(const planar_model *m, const planar_frame *frame, planar_tree *k,
+                             planar_motion *out) {
+    planar_given given[PLANAR_JOINTS];
+    planar_inward(m, frame, k, given);
+    planar_outward(m, frame, given, out);
 }
 
-PLANAR_FN void planar_add_contact(const planar_contact *t, unsigned on, planar_tree *k) {
+/* ---- rows as inertia */
+ENV_INLINE void planar_add_contact(const planar_contact *t, unsigned on, planar_tree *k) {
     const double p = on & 1 ? t->push : 0, q = on & 2 ? t->push : 0, r = on & 4 ? 2 * t->push : 0;
     const double nn = p + q + r, nt = t->mu * (p - q), tt = t->mu * t->mu * (p + q);
     const double n = nn * t->aim_n + nt * t->aim_t, x = nt * t->aim_n + tt * t->aim_t;
@@ -631,7 +641,7 @@ PLANAR_FN void planar_add_contact(const planar_contact *t, unsigned on, planar_t
     f->z += n;
 }
 
-PLANAR_FN void planar_tree_of(const planar_model *m, const planar_work *k, planar_tree *tree) {
+ENV_INLINE void planar_tree_of(const planar_model *m, const planar_work *k, planar_tree *tree) {
     int i;
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         tree->inertia[i] = k->inertia[i];
@@ -648,13 +658,13 @@ PLANAR_FN void planar_tree_of(const planar_model *m, const planar_work *k, plana
 }
 
 /* acceleration of the second body's point away from the first's */
-PLANAR_FN double planar_apart(const planar_touch *t, const planar_twist *a) {
+ENV_INLINE double planar_apart(const planar_touch *t, const planar_twist *a) {
     const planar_twist *p = &a[t->joint1], *q = &a[t->joint2];
     return t->nx * ((q->x + q->w * t->rz2) - (p->x + p->w * t->rz1)) +
            t->nz * ((q->z - q->w * t->rx2) - (p->z - p->w * t->rx1));
 }
 
-PLANAR_FN void planar_push_apart(const planar_touch *t, double f, planar_twist *force) {
+ENV_INLINE void planar_push_apart(const planar_touch *t, double f, planar_twist *force) {
     planar_twist *p = &force[t->joint1], *q = &force[t->joint2];
     p->x -= f * t->nx;
     p->z -= f * t->nz;
@@ -664,14 +674,26 @@ PLANAR_FN void planar_push_apart(const planar_touch *t, double f, planar_twist *
     q->w += f * (t->nx * t->rz2 - t->nz * t->rx2);
 }
 
+/* Gauss elimination of n rows A f = A[.][PLANAR_PAIRS], down to a triangle. A is symmetric and
+   positive: no pivots. */
+ENV_INLINE void planar_eliminate(double A[PLANAR_PAIRS][PLANAR_PAIRS + 1], int n) {
+    int i, j, l;
+    for (i = 0; i < n; i++)
+        for (j = i + 1; j < n; j++) {
+            const double by = A[j][i] / A[i][i];
+            for (l = i; l < n; l++) A[j][l] -= by * A[i][l];
+            A[j][PLANAR_PAIRS] -= by * A[i][PLANAR_PAIRS];
+        }
+}
+
 /* Pushing pairs join two bodies, so they are no body's inertia. Their forces f solve a small system
-   of their own: (R + J H^-1 J^T) f = aim - J a, with H the tree and a its motion without them.
-   Gauss elimination; it is rare. */
-PLANAR_FN void planar_add_pairs(const planar_model *m, const planar_work *k, planar_motion *out) {
+   of their own: (R + J H^-1 J^T) f = aim - J a, with H the tree and a its motion without them. It
+   is rare. */
+ENV_INLINE void planar_add_pairs(const planar_model *m, const planar_work *k, planar_motion *out) {
     planar_motion answer[PLANAR_PAIRS];
     planar_tree tree;
     double A[PLANAR_PAIRS][PLANAR_PAIRS + 1];
-    int on[PLANAR_PAIRS], n = 0, i, j, l;
+    int on[PLANAR_PAIRS], n = 0, i, j;
     for (i = 0; i < k->touches; i++)
         if (k->pushing.pair[k->touch[i].pair]) on[n++] = i;
     for (i = 0; i < n; i++) {
@@ -686,12 +708,7 @@ PLANAR_FN void planar_add_pairs(const planar_model *m, const planar_work *k, pla
         A[i][i] += 1 / k->touch[on[i]].push;
         A[i][PLANAR_PAIRS] = k->touch[on[i]].aim - planar_apart(&k->touch[on[i]], out->t);
     }
-    for (i = 0; i < n; i++) /* symmetric and positive: no pivots */
-        for (j = i + 1; j < n; j++) {
-            const double by = A[j][i] / A[i][i];
-            for (l = i; l < n; l++) A[j][l] -= by * A[i][l];
-            A[j][PLANAR_PAIRS] -= by * A[i][PLANAR_PAIRS];
-        }
+    planar_eliminate(A, n);
     for (i = n - 1; i >= 0; i--) {
         double f = A[i][PLANAR_PAIRS];
         for (j = i + 1; j < n; j++) f -= A[i][j] * A[j][PLANAR_PAIRS];
@@ -706,20 +723,21 @@ PLANAR_FN void planar_add_pairs(const planar_model *m, const planar_work *k, pla
 }
 
 /* ---- which rows push under a motion */
-PLANAR_FN void planar_short_of(const planar_contact *t, const planar_twist *a, double *n,
-                               double *tangent) {
+ENV_INLINE void planar_short_of(const planar_contact *t, const planar_twist *a, double *n,
+                                double *tangent) {
     *n = (a[t->joint].z - a[t->joint].w * t->rx) - t->aim_n;
     *tangent = t->mu * ((a[t->joint].x + a[t->joint].w * t->rz) - t->aim_t);
 }
 
 /* the rows that push under `by`; 1 if they are those that were thought to */
-PLANAR_FN int planar_look(const planar_model *m, planar_work *k, const planar_motion *by) {
+ENV_INLINE int planar_look(const planar_model *m, planar_work *k, const planar_motion *by) {
     int i, same = 1;
-    PLANAR_UNROLL for (i = 0; i < m->joints;
-                       i++) if (planar_limited(m, i) && k->stop[i].side != 0) {
-        const unsigned on = k->stop[i].side * by->a[i] < k->stop[i].aim;
-        same &= on == k->pushing.stop[i];
-        k->pushing.stop[i] = (unsigned char)on;
+    PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
+        if (planar_limited(m, i) && k->stop[i].side != 0) {
+            const unsigned on = k->stop[i].side * by->a[i] < k->stop[i].aim;
+            same &= on == k->pushing.stop[i];
+            k->pushing.stop[i] = (unsigned char)on;
+        }
     }
     for (i = 0; i < k->contacts; i++) {
         unsigned char *was = &k->pushing.end[k->contact[i].end];
@@ -739,7 +757,8 @@ PLANAR_FN int planar_look(const planar_model *m, planar_work *k, const planar_mo
     return same;
 }
 
-/* ---- the line search: the least cost between two motions. Along the way each row falls short by a linear function. */
+/* ---- the line search: the least cost between two motions. Along the way each row falls short by a
+   linear function. */
 enum { PLANAR_ROWS = 3 * PLANAR_ENDS + PLANAR_JOINTS + PLANAR_PAIRS };
 
 typedef struct planar_line {
@@ -747,14 +766,14 @@ typedef struct planar_line {
     int rows;
 } planar_line;
 
-PLANAR_FN void planar_line_add(planar_line *l, double at, double to, double push) {
+ENV_INLINE void planar_line_add(planar_line *l, double at, double to, double push) {
     l->at[l->rows] = at;
     l->to[l->rows] = to - at;
     l->push[l->rows++] = push;
 }
 
-PLANAR_FN double planar_slope(const planar_line *l, double inertia, double first,
-                              double s) { /* of the cost, at s */
+/* of the cost, at s */
+ENV_INLINE double planar_slope(const planar_line *l, double inertia, double first, double s) {
     double sum = first + s * inertia;
     int i;
     for (i = 0; i < l->rows; i++) {
@@ -765,7 +784,7 @@ PLANAR_FN double planar_slope(const planar_line *l, double inertia, double first
 }
 
 /* walks from bend to bend of the cost until it rises; between bends the slope is linear */
-PLANAR_FN double planar_least(const planar_line *l, double inertia) {
+ENV_INLINE double planar_least(const planar_line *l, double inertia) {
     double first = -inertia, s = 0, slope;
     int i;
     for (i = 0; i < l->rows; i++)
@@ -786,23 +805,23 @@ PLANAR_FN double planar_least(const planar_line *l, double inertia) {
     }
 }
 
-PLANAR_FN double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a,
-                               const planar_motion *b) {
-    double sum = 0; /* (a - b)^T M (a - b) */
+/* (a - b)^T M (a - b) */
+ENV_INLINE double planar_energy(const planar_model *m, const planar_work *k, const planar_motion *a,
+                                const planar_motion *b) {
+    double sum = 0;
     int i;
     for (i = 0; i < m->joints; i++) {
         const planar_inertia *I = &k->inertia[i];
-        const double w = a->t[i].w - b->t[i].w, x = a->t[i].x - b->t[i].x,
-                     z = a->t[i].z - b->t[i].z;
-        const double q = a->a[i] - b->a[i];
+        const double w = a->t[i].w - b->t[i].w, x = a->t[i].x - b->t[i].x;
+        const double z = a->t[i].z - b->t[i].z, q = a->a[i] - b->a[i];
         sum += w * (I->ww * w + 2 * (I->wx * x + I->wz * z)) + I->xx * x * x + I->zz * z * z;
         sum += m->joint[i].armature * q * q;
     }
     return sum;
 }
 
-PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar_motion *from,
-                             const planar_motion *to) {
+ENV_INLINE void planar_search(const planar_model *m, const planar_work *k, planar_motion *from,
+                              const planar_motion *to) {
     planar_line l;
     double s, n0, t0, n1, t1;
     int i;
@@ -833,15 +852,15 @@ PLANAR_FN void planar_search(const planar_model *m, const planar_work *k, planar
 /* ---- accelerations of a state under controls; k keeps what pushed, for the next guess */
 enum { PLANAR_ROUNDS = 50 }; /* never reached but by rows that stand exactly on the edge */
 
-PLANAR_FN void planar_prepare(const planar_model *m, const planar_mass *mass, const double *q,
-                              const double *v, const double *ctrl, planar_work *k) {
+ENV_INLINE void planar_prepare(const planar_model *m, const planar_mass *mass, const double *q,
+                               const double *v, const double *ctrl, planar_work *k) {
     planar_place(m, q, v, k->frame);
     planar_weigh(m, mass, k);
     planar_drive(m, q, v, ctrl, k->torque);
     planar_find_rows(m, mass, q, v, k);
 }
 
-PLANAR_FN void planar_settle(const planar_model *m, planar_work *k) {
+ENV_INLINE void planar_settle(const planar_model *m, planar_work *k) {
     planar_tree tree;
     planar_motion next;
     for (k->rounds = 1;; k->rounds++) {
@@ -859,15 +878,15 @@ PLANAR_FN void planar_settle(const planar_model *m, planar_work *k) {
     k->motion = next;
 }
 
-PLANAR_FN void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q,
-                                 const double *v, const double *ctrl, planar_work *k) {
+ENV_INLINE void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q,
+                                  const double *v, const double *ctrl, planar_work *k) {
     planar_prepare(m, mass, q, v, ctrl, k);
     planar_settle(m, k);
 }
 
 /* adds the forces of the rows under the motion found */
-PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force,
-                                 double *torque) {
+ENV_INLINE void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force,
+                                  double *torque) {
     int i;
     for (i = 0; i < m->joints; i++)
         if (planar_limited(m, i) && k->stop[i].side != 0) {
@@ -895,7 +914,7 @@ PLANAR_FN void planar_add_forces(const planar_model *m, const planar_work *k, pl
 }
 
 /* what the rows do to the joints: MuJoCo's qfrc_constraint */
-PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, double *torque) {
+ENV_INLINE void planar_constraint(const planar_model *m, const planar_work *k, double *torque) {
     planar_twist force[PLANAR_JOINTS];
     int i;
     memset(force, 0, sizeof force);
@@ -919,9 +938,10 @@ PLANAR_FN void planar_constraint(const planar_model *m, const planar_work *k, do
     }
 }
 
-/* ---- time. Runge-Kutta: a step forward with each of four slopes; their mean, the middle two counted twice. */
-PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q,
-                                  double *v, const double *ctrl, planar_work *k) {
+/* ---- time. Runge-Kutta: a step forward with each of four slopes; their mean, the middle two
+   counted twice. */
+ENV_INLINE void planar_runge_kutta(const planar_model *m, const planar_mass *mass, double *q,
+                                   double *v, const double *ctrl, planar_work *k) {
     const double h = m->timestep, ahead[4] = {0.5 * h, 0.5 * h, h, 0}, share[4] = {1, 2, 2, 1};
     double at[PLANAR_JOINTS], speed[PLANAR_JOINTS], dq[PLANAR_JOINTS], dv[PLANAR_JOINTS];
     int i, stage;
@@ -945,10 +965,10 @@ PLANAR_FN void planar_runge_kutta(const planar_model *m, const planar_mass *mass
     }
 }
 
-/* Euler: the forces found act again on joints that are slower by their damping, (M + h damping) a =
-   forces */
-PLANAR_FN void planar_euler(const planar_model *m, const planar_mass *mass, double *q, double *v,
-                            const double *ctrl, planar_work *k) {
+/* Euler: the forces found act again on joints that are slower by their damping:
+   (M + h damping) a = forces */
+ENV_INLINE void planar_euler(const planar_model *m, const planar_mass *mass, double *q, double *v,
+                             const double *ctrl, planar_work *k) {
     const double h = m->timestep;
     planar_tree tree;
     planar_motion slowed;
@@ -971,8 +991,8 @@ PLANAR_FN void planar_euler(const planar_model *m, const planar_mass *mass, doub
     }
 }
 
-PLANAR_FN void planar_physics(const planar_model *m, const planar_mass *mass, double *q, double *v,
-                              const double *ctrl, planar_work *k) {
+ENV_INLINE void planar_physics(const planar_model *m, const planar_mass *mass, double *q, double *v,
+                               const double *ctrl, planar_work *k) {
     if (m->euler)
         planar_euler(m, mass, q, v, ctrl, k);
     else
@@ -980,14 +1000,14 @@ PLANAR_FN void planar_physics(const planar_model *m, const planar_mass *mass, do
 }
 
 /* the guess before the first step: all that touches sticks */
-PLANAR_FN void planar_guess(planar_work *k) {
+ENV_INLINE void planar_guess(planar_work *k) {
     memset(k->pushing.end, 7, sizeof k->pushing.end);
     memset(k->pushing.stop, 1, sizeof k->pushing.stop);
     memset(k->pushing.pair, 1, sizeof k->pushing.pair);
 }
 
-/* ---- what every task needs */
-PLANAR_FN int planar_sane(const planar_model *m, const double *q, const double *v) {
+/* ---- a control step */
+ENV_INLINE int planar_sane(const planar_model *m, const double *q, const double *v) {
     int i, sane = 1;
     for (i = 0; i < m->joints; i++)
         sane &= q[i] <= PLANAR_LOST && q[i] >= -PLANAR_LOST && v[i] <= PLANAR_LOST &&
@@ -995,7 +1015,7 @@ PLANAR_FN int planar_sane(const planar_model *m, const double *q, const double *
     return sane;
 }
 
-PLANAR_FN void planar_rest(const planar_model *m, double *q, double *v) {
+ENV_INLINE void planar_rest(const planar_model *m, double *q, double *v) {
     int i;
     for (i = 0; i < m->joints; i++) {
         q[i] = m->joint[i].start;
@@ -1003,26 +1023,27 @@ PLANAR_FN void planar_rest(const planar_model *m, double *q, double *v) {
     }
 }
 
-PLANAR_FN int planar_motors(const planar_model *m) {
+ENV_INLINE int planar_motors(const planar_model *m) {
     int i, n = 0;
     for (i = 0; i < m->joints; i++) n += m->joint[i].gear != 0;
     return n;
 }
 
-PLANAR_FN double planar_effort(const double *act, int n) { /* sum of squares */
+/* sum of squares */
+ENV_INLINE double planar_effort(const double *act, int n) {
     double sum = 0;
     int i;
     for (i = 0; i < n; i++) sum += act[i] * act[i];
     return sum;
 }
 
-/* One control step with the task's own physics. 0: an action, or its square, is not finite, or the
-   simulation is lost; then the state is the last sane one. k keeps the last evaluation, which with
-   Runge-Kutta is that of the fourth slope. */
+/* planar_physics() or planar_accelerate() of one model; v2: with the masses of the -v2 tasks */
 typedef void planar_engine(int v2, double *q, double *v, const double *ctrl, planar_work *k);
 
-PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int v2, double *q,
-                             double *v, const double *act, planar_work *k) {
+/* 0: an action, or its square, is not finite, or the simulation is lost; then the state is the last
+   sane one. k keeps the last evaluation, which with Runge-Kutta is that of the fourth slope. */
+ENV_INLINE int planar_control(const planar_model *m, planar_engine *physics, int v2, double *q,
+                              double *v, const double *act, planar_work *k) {
     const double effort = planar_effort(act, planar_motors(m));
     double q0[PLANAR_JOINTS], v0[PLANAR_JOINTS];
     int i;
@@ -1041,55 +1062,140 @@ PLANAR_FN int planar_control(const planar_model *m, planar_engine *physics, int 
     return 0;
 }
 
-/* 16 bytes for each joint: positions, then speeds, little-endian on every machine */
-PLANAR_TASK void planar_save(const planar_model *m, const double *q, const double *v, void *bytes) {
-    unsigned char *to = (unsigned char *)bytes;
-    uint64_t bits;
-    int i, b;
-    for (i = 0; i < 2 * m->joints; i++) {
-        memcpy(&bits, i < m->joints ? &q[i] : &v[i - m->joints], 8);
-        for (b = 0; b < 8; b++) *to++ = (unsigned char)(bits >> (8 * b));
-    }
+/* ---- an environment of resnharpg.h: a body that moves by the rules of its task */
+typedef struct planar_task planar_task;
+
+typedef struct planar_body {
+    double q[PLANAR_JOINTS], v[PLANAR_JOINTS]; /* one position and one speed for each joint */
+    double tip_x, tip_z, force[PLANAR_JOINTS]; /* of the last evaluation, if the task senses it */
+    const planar_task *task;
+    int v2; /* masses of the -v2 tasks */
+} planar_body;
+
+struct planar_task {
+    const planar_model *model;
+    planar_engine *physics;
+    planar_engine *sense; /* accelerations, if tip and forces are wanted at the start; or NULL */
+    void (*observe)(const planar_body *b, rn_real *obs);
+    /* reward and end of a control step that began at q[0] = x */
+    rn_step_result (*judge)(const planar_body *b, double x, const double *act, double *reward);
+    size_t obs_dim;
+    double q_noise, v_noise; /* at the start: positions and speeds are off by up to so much, */
+    int v_normal;            /* or speeds by a normal number of this deviation */
+    int clamp;               /* actions are clamped before all else and NaN is 0: none is refused */
+    double lost_reward;      /* of a control step that planar_control() refuses; it terminates */
+    double limit;            /* saved numbers beyond it are refused */
+};
+
+/* the upper end (a) of the last capsule, and what the rows do to the joints */
+ENV_INLINE void planar_sense(const planar_model *m, const planar_work *k, planar_body *b) {
+    const planar_capsule *last = &m->capsule[m->capsules - 1];
+    const planar_frame *f = &k->frame[last->joint];
+    b->tip_x = f->x + f->c * last->ax + f->s * last->az;
+    b->tip_z = f->z + f->c * last->az - f->s * last->ax;
+    planar_constraint(m, k, b->force);
 }
 
-/* 0: refused, for NaN or numbers beyond PLANAR_LOST */
-PLANAR_TASK int planar_load(const planar_model *m, double *q, double *v, const void *bytes) {
-    const unsigned char *from = (const unsigned char *)bytes;
+/* one control step */
+ENV_FN rn_step_result planar_move(planar_body *b, const double *act, double *reward) {
+    const planar_task *t = b->task;
+    const double x = b->q[0];
+    planar_work k;
+    *reward = t->lost_reward;
+    if (!planar_control(t->model, t->physics, b->v2, b->q, b->v, act, &k)) return RN_TERMINATED;
+    if (t->sense) planar_sense(t->model, &k, b);
+    return t->judge(b, x, act, reward);
+}
+
+ENV_FN void planar_reset(void *self, const agg_rng *rng, rn_real *obs) {
+    planar_body *b = (planar_body *)self;
+    const planar_task *t = b->task;
+    const planar_model *m = t->model;
+    int i;
+    planar_rest(m, b->q, b->v);
+    for (i = 0; i < m->joints; i++) b->q[i] += 2 * t->q_noise * rn_draw_uniform(rng) - t->q_noise;
+    for (i = 0; i < m->joints; i++)
+        b->v[i] += t->v_normal ? t->v_noise * rn_draw_normal(rng)
+                               : 2 * t->v_noise * rn_draw_uniform(rng) - t->v_noise;
+    if (t->sense) {
+        const double idle[PLANAR_JOINTS] = {0};
+        planar_work k;
+        planar_guess(&k);
+        t->sense(b->v2, b->q, b->v, idle, &k);
+        planar_sense(m, &k, b);
+    }
+    t->observe(b, obs);
+}
+
+ENV_INLINE void planar_read_action(const planar_task *t, const rn_real *act, double *ctrl) {
+    const int motors = planar_motors(t->model);
+    int i;
+    for (i = 0; i < motors; i++)
+        ctrl[i] = t->clamp ? planar_clamp((double)act[i], t->model->ctrl) : (double)act[i];
+}
+
+ENV_FN rn_step_result planar_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                                  double *reward) {
+    planar_body *b = (planar_body *)self;
+    double ctrl[PLANAR_JOINTS];
+    rn_step_result r;
+    (void)rng;
+    planar_read_action(b->task, act, ctrl);
+    r = planar_move(b, ctrl, reward);
+    b->task->observe(b, obs);
+    return r;
+}
+
+/* 16 bytes for each joint: positions, then speeds */
+ENV_FN void planar_save(const void *self, void *bytes) {
+    const planar_body *b = (const planar_body *)self;
+    const int n = b->task->model->joints;
+    env_put(b->q, n, (unsigned char *)bytes);
+    env_put(b->v, n, (unsigned char *)bytes + 8 * n);
+}
+
+/* 0: refused, for NaN or numbers that are too large */
+ENV_FN int planar_load(void *self, const void *bytes) {
+    planar_body *b = (planar_body *)self;
+    const int n = b->task->model->joints;
+    const double limit = b->task->limit;
     double state[2 * PLANAR_JOINTS];
-    uint64_t bits;
-    int i, b;
-    for (i = 0; i < 2 * m->joints; i++) {
-        for (b = 0, bits = 0; b < 8; b++) bits |= (uint64_t)*from++ << (8 * b);
-        memcpy(&state[i], &bits, 8);
-    }
-    if (!planar_sane(m, state, state + m->joints)) return 0;
-    for (i = 0; i < m->joints; i++) {
-        q[i] = state[i];
-        v[i] = state[i + m->joints];
-    }
+    int i;
+    env_get(state, 2 * n, (const unsigned char *)bytes);
+    for (i = 0; i < 2 * n; i++)
+        if (!(state[i] <= limit && state[i] >= -limit)) return 0;
+    memcpy(b->q, state, sizeof *state * (size_t)n);
+    memcpy(b->v, state + n, sizeof *state * (size_t)n);
     return 1;
 }
 
-PLANAR_FN void planar_uniform(const planar_model *m, const agg_rng *rng, double size,
-                              double *x) { /* x += noise */
-    int i;
-    for (i = 0; i < m->joints; i++) x[i] += 2 * size * rn_draw_uniform(rng) - size;
+ENV_FN rn_env planar_env(planar_body *b, const planar_task *t, int v2) {
+    rn_env e;
+    memset(&e, 0, sizeof e);
+    b->task = t;
+    b->v2 = v2;
+    e.self = b;
+    e.reset = planar_reset;
+    e.step = planar_step;
+    e.obs_dim = t->obs_dim;
+    e.act_dim = (size_t)planar_motors(t->model);
+    e.act_low = -t->model->ctrl;
+    e.act_high = t->model->ctrl;
+    e.state_size = 16 * (size_t)t->model->joints;
+    e.save = planar_save;
+    e.load = planar_load;
+    return e;
 }
 
-PLANAR_FN void planar_normal(const planar_model *m, const agg_rng *rng, double size, double *x) {
-    int i;
-    for (i = 0; i < m->joints; i++) x[i] += size * rn_draw_normal(rng);
-}
-
-PLANAR_END
+ENV_END
 
 /* ---- to draw: the capsules of a state in the world */
 typedef struct planar_segment {
     double ax, az, bx, bz, radius;
 } planar_segment;
 
-PLANAR_TASK void planar_segments(const planar_model *m, const double *q,
-                                 planar_segment *out) { /* m->capsules of them */
+/* out: m->capsules of them */
+ENV_FN void planar_segments(const planar_model *m, const double *q, planar_segment *out) {
     const planar_frame world = {0, 1, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0};
     planar_frame frame[PLANAR_JOINTS];
     int i;
@@ -1107,28 +1213,27 @@ PLANAR_TASK void planar_segments(const planar_model *m, const double *q,
     }
 }
 
-/* ---- the model as MJCF, so that MuJoCo can load what is simulated here: planar_print(stdout, &hopper_model, 0). Every
-   number has 17 digits, so that it is read back as it was. */
-PLANAR_TASK void planar_print_soft(FILE *out, const planar_soft *s, const char *suffix) {
+/* ---- the model as MJCF, so that MuJoCo can load what is simulated here:
+   planar_print(stdout, &hopper_model, 0). Every number has 17 digits, so that it is read back as it
+   was. */
+ENV_FN void planar_print_soft(FILE *out, const planar_soft *s, const char *suffix) {
     fprintf(out, "solref%s=\"%.17g 1\" solimp%s=\"%.17g %.17g %.17g\" margin=\"%.17g\"", suffix,
             s->time, suffix, s->low, s->high, s->width, s->margin);
 }
 
-PLANAR_TASK void planar_print_joint(FILE *out, const planar_model *m, int i) {
+ENV_FN void planar_print_joint(FILE *out, const planar_model *m, int i) {
     static const char *const axis[] = {"1 0 0", "0 0 1", "0 1 0", "0 -1 0"};
     const planar_joint *j = &m->joint[i];
     fprintf(out,
-            "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" range=\"%.17g "
-            "%.17g\" "
-            "stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n",
+            "<joint name=\"%s\" type=\"%s\" axis=\"%s\" ref=\"%.17g\" limited=\"%s\" "
+            "range=\"%.17g %.17g\" stiffness=\"%.17g\" damping=\"%.17g\" armature=\"%.17g\"/>\n",
             j->name, planar_is_hinge(j->kind) ? "hinge" : "slide", axis[j->kind], j->start,
             j->low < j->high ? "true" : "false", j->low, j->high, j->stiffness, j->damping,
             j->armature);
 }
 
 /* the body that joint i, and those behind it without a body, move; then the bodies on it */
-PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const planar_mass *mass,
-                                   int i) {
+ENV_FN void planar_print_body(FILE *out, const planar_model *m, const planar_mass *mass, int i) {
     double x = m->joint[i].x, z = m->joint[i].z;
     int first = i, j;
     for (; !m->joint[i].body && i + 1 < m->joints; i++) {
@@ -1138,10 +1243,10 @@ PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const plana
     fprintf(out, "<body name=\"%s\" pos=\"%.17g 0 %.17g\">\n",
             m->joint[i].body ? m->joint[i].body : "", x, z);
     for (j = first; j <= i; j++) planar_print_joint(out, m, j);
+    /* of the three inertias only the middle one matters */
     fprintf(out,
             "<inertial mass=\"%.17g\" pos=\"%.17g 0 %.17g\" diaginertia=\"%.17g %.17g %.17g\"/>\n",
-            mass[i].mass, mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia,
-            mass[i].inertia); /* only the middle one matters */
+            mass[i].mass, mass[i].x, mass[i].z, mass[i].inertia, mass[i].inertia, mass[i].inertia);
     for (j = 0; j < m->capsules; j++) {
         const planar_capsule *c = &m->capsule[j];
         if (c->joint == i)
@@ -1155,8 +1260,8 @@ PLANAR_TASK void planar_print_body(FILE *out, const planar_model *m, const plana
     fprintf(out, "</body>\n");
 }
 
-PLANAR_TASK void planar_print_pair(FILE *out, const planar_model *m, const char *first,
-                                   const char *second, double mu) {
+ENV_FN void planar_print_pair(FILE *out, const planar_model *m, const char *first,
+                              const char *second, double mu) {
     fprintf(out, "<pair geom1=\"%s\" geom2=\"%s\" ", first, second);
     if (mu > 0)
         fprintf(out, "condim=\"3\" friction=\"%.17g %.17g 0.005 0.0001 0.0001\" ", mu, mu);
@@ -1166,19 +1271,17 @@ PLANAR_TASK void planar_print_pair(FILE *out, const planar_model *m, const char 
     fprintf(out, "/>\n");
 }
 
-PLANAR_TASK void planar_print(FILE *out, const planar_model *m, int v2) {
+ENV_FN void planar_print(FILE *out, const planar_model *m, int v2) {
     int i;
     fprintf(out,
             "<mujoco model=\"%s\">\n<compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n"
             "<option integrator=\"%s\" timestep=\"%.17g\" gravity=\"%.17g 0 %.17g\" "
-            "solver=\"Newton\" cone=\"pyramidal\"/>\n"
-            "<size njmax=\"500\" nconmax=\"100\"/>\n<default>\n<geom contype=\"0\" "
-            "conaffinity=\"0\"/>\n<joint ",
+            "solver=\"Newton\" cone=\"pyramidal\"/>\n<size njmax=\"500\" nconmax=\"100\"/>\n"
+            "<default>\n<geom contype=\"0\" conaffinity=\"0\"/>\n<joint ",
             m->name, m->euler ? "Euler" : "RK4", m->timestep, m->gravity_x, m->gravity_z);
     planar_print_soft(out, &m->stop, "limit");
-    fprintf(
-        out,
-        "/>\n</default>\n<worldbody>\n<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
+    fprintf(out, "/>\n</default>\n<worldbody>\n"
+                 "<geom name=\"floor\" type=\"plane\" size=\"40 40 40\"/>\n");
     for (i = 0; i < m->joints; i++)
         if (m->joint[i].parent < 0) planar_print_body(out, m, m->mass[v2 != 0], i);
     fprintf(out, "</worldbody>\n<contact>\n");

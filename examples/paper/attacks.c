@@ -1,29 +1,20 @@
 /* attacks: what the paper does not try. The eight algorithms of figure 1 on CartPole against eleven
-   attacks, with f = 0 to 4 adversaries of 10 (the server knows f). Shown: the return at the end of
-   training, and the attack each rule dislikes most. Recipe: tasks.h, the same for all. */
+   attacks; f = 0 to 4 of 10 agents are adversaries, and the server knows f. Shown: the return at
+   the end of training, and the attack that hurts each rule most. Recipe: tasks.h, the same for
+   all. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "tasks.h"
 
-enum {
-    ATTACKS = 11,
-    MAX_F = 4,
-    SHOWN_F = 3,
-    MAX_SEEDS = 2,
-    FIRST_SEED = 201,
-    TRAJECTORIES = 300,
-    LAST = 3
-};
-
-enum { MAX_TRIALS = LEARNERS * (ATTACKS * MAX_F + 1) * MAX_SEEDS };
+enum { ATTACKS = 11, MAX_F = 4, SHOWN_F = 3, MAX_SEEDS = 2, FIRST_SEED = 201 };
+enum { TRAJECTORIES = 300, LAST = 3, MAX_TRIALS = LEARNERS * (ATTACKS * MAX_F + 1) * MAX_SEEDS };
 
 typedef struct study {
     attack attacks[ATTACKS], none;
     trial trials[MAX_TRIALS];
     size_t count, seeds;
-    double final
-        [LEARNERS][MAX_F + 1]
-        [ATTACKS]; /* mean over seeds and the last evaluations; f = 0: the same for all attacks */
+    /* mean over seeds and the last evaluations; f = 0: the same for all attacks */
+    double final[LEARNERS][MAX_F + 1][ATTACKS];
     int quick;
 } study;
 
@@ -60,8 +51,8 @@ static void collect(study *st) {
     }
 }
 
-/* the attack */
-static int weakest(const study *st, int l, size_t f) {
+/* the attack that hurts most */
+static int worst_attack(const study *st, int l, size_t f) {
     int worst = 0;
     for (int a = 1; a < ATTACKS; a++)
         if (st->final[l][f][a] < st->final[l][f][worst]) worst = a;
@@ -72,13 +63,13 @@ static int write_claims(const char *path, const study *st, double seconds) {
     paper_claims c;
     if (paper_claims_open(&c, path, "CartPole under eleven attacks") != 0) return -1;
     paper_note(&c,
-               "10 agents, f of them Byzantine; %d seeds, %d trajectories per agent; return of "
-               "500, mean of the last %d evaluations.",
+               "10 agents, f of them are Byzantine; %d seeds, %d trajectories per agent; return "
+               "of 500, mean of the last %d evaluations.",
                (int)st->seeds, TRAJECTORIES, LAST);
     for (size_t f = st->quick ? SHOWN_F : 1; f <= (st->quick ? SHOWN_F : MAX_F); f++) {
         paper_note(&c, "f = %d:", (int)f);
         for (int l = 0; l < LEARNERS; l++) {
-            const int a = weakest(st, l, f);
+            const int a = worst_attack(st, l, f);
             const double least = st->final[l][f][a];
             char claim[96];
             snprintf(claim, sizeof claim, "%s, f = %d: at least 475 whatever the attack",
@@ -113,17 +104,18 @@ static int draw(const char *path, const study *st) {
         rows[l] = learners[l].name;
         for (int a = 0; a < ATTACKS; a++) by_attack[l * ATTACKS + a] = st->final[l][SHOWN_F][a];
         for (size_t f = 0; f <= MAX_F; f++)
-            by_f[(size_t)l * (MAX_F + 1) + f] = st->final[l][f][weakest(st, l, f)];
+            by_f[(size_t)l * (MAX_F + 1) + f] = st->final[l][f][worst_attack(st, l, f)];
     }
     for (int a = 0; a < ATTACKS; a++) cols[a] = st->attacks[a].name;
     if (plot_open(&p, path, 1100, 430, "CartPole: which attack hurts which rule?") != 0) return -1;
-    plot_text(
-        &p, 20, 54, PLOT_LEFT, "note",
-        "Return at the end of training, 500 is perfect. Left: three of ten agents are Byzantine. "
-        "Right: f of ten are, the worst of the eleven attacks");
+    plot_text(&p, 20, 54, PLOT_LEFT, "note",
+              "Return at the end of training, 500 is perfect. Left: three of ten agents are "
+              "Byzantine. Right: f of ten are, the worst of the eleven attacks");
     plot_heatmap(&p, plot_make_box(80, 110, 690, 262), &h);
     if (!st->quick) {
-        h.cols = MAX_F + 1, h.value = by_f, h.col_label = adversaries;
+        h.cols = MAX_F + 1;
+        h.value = by_f;
+        h.col_label = adversaries;
         plot_heatmap(&p, plot_make_box(870, 110, 210, 262), &h);
     }
     return plot_close(&p);
@@ -132,10 +124,11 @@ static int draw(const char *path, const study *st) {
 int main(int argc, char **argv) {
     static study st;
     char settings[160];
-    st.quick = paper_quick(
-        argc, argv,
-        "usage: attacks [--quick]\nEight algorithms against eleven attacks on CartPole: writes "
-        "build/attacks.svg, .csv and .md.\n--quick: f = 3 only, one seed.\n");
+    st.quick = paper_quick(argc, argv,
+                           "usage: attacks [--quick]\n"
+                           "Eight algorithms against eleven attacks on CartPole: writes "
+                           "build/attacks.svg, .csv and .md.\n"
+                           "--quick: f = 3 only, one seed.\n");
     st.seeds = st.quick ? 1 : MAX_SEEDS;
     plan(&st);
     recipe_text(settings, sizeof settings);

@@ -5,17 +5,13 @@
 #define CURVES_H
 #include "trials.h"
 
-enum {
-    MAX_SEEDS = 5,
-    MAX_POINTS = 320,
-    LAST = 10
-}; /* LAST: the evaluations that count as the end */
+enum { MAX_SEEDS = 5, MAX_POINTS = 320, LAST = 10 }; /* LAST evaluations count as the end */
 
 typedef struct series {
     const char *name;
     size_t n;
-    double x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS],
-        hi[MAX_POINTS]; /* y: mean, lo .. hi: 95 % confidence */
+    double x[MAX_POINTS], y[MAX_POINTS];   /* y: mean */
+    double lo[MAX_POINTS], hi[MAX_POINTS]; /* 95 % confidence */
 } series;
 
 PLOT_FN double average(const double *y, size_t n) {
@@ -33,7 +29,8 @@ PLOT_FN double largest(const double *y, size_t n) {
 PLOT_FN series series_of(const trial *runs, size_t seeds) {
     double value[MAX_SEEDS * MAX_POINTS];
     series s;
-    s.name = runs->learner->name, s.n = runs->points;
+    s.name = runs->learner->name;
+    s.n = runs->points;
     for (size_t r = 0; r < seeds; r++) memcpy(value + r * s.n, runs[r].score, s.n * sizeof *value);
     memcpy(s.x, runs->x, s.n * sizeof *s.x);
     plot_confidence(value, seeds, s.n, s.y, s.lo, s.hi);
@@ -63,9 +60,8 @@ PLOT_FN gain gain_over(const trial *a, const trial *b, size_t seeds, size_t last
     return gain_of(difference, seeds);
 }
 
-PLOT_FN int verdict(gain g) {
-    return g.lo > 0 ? 1 : g.hi < 0 ? 0 : -1;
-} /* of a claim that it is more: paper_claim */
+/* of a claim that it is more, for paper_claim() */
+PLOT_FN int verdict(gain g) { return g.lo > 0 ? 1 : g.hi < 0 ? 0 : -1; }
 
 /* 0, or -1 if it cannot */
 PLOT_FN int write_csv(const char *path, const trial *trials, size_t count) {

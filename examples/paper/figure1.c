@@ -1,18 +1,14 @@
-/* figure1: CartPole and InvertedPendulum, ten agents, three of them Byzantine in one of three ways;
-   six resilient rules, the mean, and vanilla policy gradient with the mean. And what the paper does
-   not show: does the Hessian term earn its cost? Recipes: tasks.h. The seeds here were not used to
-   choose them. */
+/* figure1: CartPole and InvertedPendulum with ten agents, three of which are Byzantine in one of
+   three ways; six resilient rules, the mean, and vanilla policy gradient with the mean. And what
+   the paper does not show: does the Hessian term earn its cost? Recipes: tasks.h. The seeds here
+   were not used to choose them. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "curves.h"
 #include "tasks.h"
 
 enum { ATTACKS = 3, FLIPPING = 2, VARIANTS = 2, FIRST_SEED = 101 };
-
-enum {
-    MAIN = TASKS * ATTACKS * LEARNERS * MAX_SEEDS,
-    MAX_TRIALS = MAIN + TASKS * VARIANTS * MAX_SEEDS
-};
+enum { MAX_TRIALS = TASKS * (ATTACKS * LEARNERS + VARIANTS) * MAX_SEEDS };
 
 /* MDA under sign flipping once more, without parts: the second trajectory serves for a second
    gradient */
@@ -83,7 +79,8 @@ static double common_steps(const figure *f, int task_index) {
 static series series_by_steps(const figure *f, const trial *t, double steps) {
     static double value[MAX_SEEDS * MAX_POINTS];
     series s;
-    s.name = t->learner->name, s.n = 61;
+    s.name = t->learner->name;
+    s.n = 61;
     for (size_t p = 0; p < s.n; p++) s.x[p] = steps * (double)p / (double)(s.n - 1) / 1e6;
     for (size_t r = 0; r < f->seeds; r++)
         for (size_t p = 0; p < s.n; p++) value[r * s.n + p] = at_steps(&t[r], 1e6 * s.x[p]);
@@ -133,12 +130,9 @@ static void claim_reach(paper_claims *c, const figure *f, int t, int a, double y
         latest = x < 0 ? 1e9 : fmax(latest, x);
     }
     snprintf(claim, sizeof claim, "%s, %s: %s", tasks[0][t].name, f->attacks[a].name, what);
-    paper_claim(c,
-                latest <= by           ? 1
-                : f->quick && by > 600 ? -1
-                                       : 0,
-                claim, "mean return %s %g: %s", stay ? "from then on at least" : "first at least",
-                y, text);
+    const int undecided = f->quick && by > 600;
+    paper_claim(c, latest <= by ? 1 : -undecided, claim, "mean return %s %g: %s",
+                stay ? "from then on at least" : "first at least", y, text);
 }
 
 /* all six beat both baselines */
@@ -205,9 +199,8 @@ static void claims_beyond(paper_claims *c, const figure *f) {
                     "all six rules reach 1000 within 1800 trajectories");
     claim_fails(c, f, 0);
     paper_note(c, "Does the Hessian term earn its cost? MDA under sign flipping against the same "
-                  "without it, the second "
-                  "trajectory of each round spent on a second gradient (momentum), and without "
-                  "memory as well.");
+                  "without it, the second trajectory of each round spent on a second gradient "
+                  "(momentum), and without memory as well.");
     for (int t = 0; t < TASKS; t++)
         for (int v = 1; v <= VARIANTS; v++)
             for (int steps = 0; steps < 2; steps++) {
@@ -221,40 +214,33 @@ static void claims_beyond(paper_claims *c, const figure *f) {
             }
 }
 
-/* a table of final returns */
 static void print_finals(paper_claims *c, const figure *f) {
-    paper_note(c, "Return at the end (mean of the last ten evaluations):");
-    fprintf(c->md, "\n| task, attack |");
-    printf("%-34s", "");
-    for (int l = 0; l < LEARNERS; l++)
-        fprintf(c->md, " %s |", learners[l].name), printf("%7s", learners[l].name);
-    fprintf(c->md, "\n|---|---|---|---|---|---|---|---|---|\n");
-    printf("\n");
+    enum { NAME = 34, NUMBER = 7 };
+
+    paper_note(c, "Return at the end (mean of the last ten evaluations):\n");
+    paper_row_name(c, NAME, "task, attack");
+    for (int l = 0; l < LEARNERS; l++) paper_cell(c, NUMBER, "%s", learners[l].name);
+    paper_row_end(c, 1 + LEARNERS);
     for (int t = 0; t < TASKS; t++)
         for (int a = 0; a < ATTACKS; a++) {
             char name[64];
             snprintf(name, sizeof name, "%s, %s", tasks[0][t].name, f->attacks[a].name);
-            fprintf(c->md, "| %s |", name);
-            printf("%-34s", name);
+            paper_row_name(c, NAME, name);
             for (int l = 0; l < LEARNERS; l++) {
                 const series s = series_of(runs_of(f, t, a, l), f->seeds);
-                fprintf(c->md, " %.0f |", final_return(&s));
-                printf("%7.0f", final_return(&s));
+                paper_cell(c, NUMBER, "%.0f", final_return(&s));
             }
-            fprintf(c->md, "\n");
-            printf("\n");
+            paper_row_end(c, 0);
         }
 }
 
 static int write_claims(const char *path, const figure *f) {
     paper_claims c;
-    if (paper_claims_open(&c, path,
-                          f->authors ? "Figure 1 with the settings of the authors' code"
-                                     : "Figure 1") != 0)
-        return -1;
+    const char *title = f->authors ? "Figure 1 with the settings of the authors' code" : "Figure 1";
+    if (paper_claims_open(&c, path, title) != 0) return -1;
     paper_note(&c,
-               "10 agents, 3 Byzantine, %d seeds, %d trajectories per agent; mean return of %d "
-               "greedy trajectories every %d.",
+               "10 agents, 3 of them are Byzantine; %d seeds, %d trajectories per agent; mean "
+               "return of %d greedy trajectories every %d.",
                (int)f->seeds, (int)f->trials[0].trajectories, TRIAL_TRAJECTORIES, TRIAL_EVERY);
     print_finals(&c, f);
     claims_of_the_paper(&c, f);
@@ -294,23 +280,10 @@ static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) 
     plot_legend(p, 66, page.y + page.h + 8, curve, VARIANTS + 1);
 }
 
-static int draw(const char *path, const figure *f) {
+static void draw_learners(plot *p, const figure *f, plot_box page, size_t rows) {
     static series s[LEARNERS];
     plot_curve curve[LEARNERS];
-    plot p;
     char title[96];
-    const size_t rows = f->authors ? 2 : 3;
-    const plot_box page = plot_make_box(14, 92, 1072, 220 * (double)rows);
-    if (plot_open(
-            &p, path, 1100, page.y + page.h + (f->authors ? 8 : 24),
-            f->authors
-                ? "Figure 1, settings of the authors' code: ten agents, three of them Byzantine"
-                : "Figure 1: ten agents, three of them Byzantine") != 0)
-        return -1;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note",
-              f->authors ? "Return of the learned policy: mean of 5 seeds and its 95 % confidence"
-                         : "Return of the learned policy: mean of 5 seeds and its 95 % confidence. "
-                           "Last row: MDA without its parts");
     for (int t = 0; t < TASKS; t++)
         for (int a = 0; a < ATTACKS; a++) {
             for (int l = 0; l < LEARNERS; l++) {
@@ -319,12 +292,29 @@ static int draw(const char *path, const figure *f) {
                 curve[l] = curve_of(&s[k], k == SM ? 1 : k == 1 ? 6 : k, k >= SM);
             }
             snprintf(title, sizeof title, "%s, %s", tasks[0][t].name, f->attacks[a].name);
-            draw_panel(&p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title,
+            draw_panel(p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title,
                        "trajectories per agent", a ? NULL : "return", tasks[0][t].best, curve,
                        LEARNERS);
         }
     for (int l = 0, x = 66; l < LEARNERS; l++)
-        x = (int)plot_legend(&p, x, 80, &curve[LEARNERS - 1 - l], 1);
+        x = (int)plot_legend(p, x, 80, &curve[LEARNERS - 1 - l], 1);
+}
+
+static int draw(const char *path, const figure *f) {
+    static const char *const title[2] = {
+        "Figure 1: ten agents, three of them Byzantine",
+        "Figure 1, settings of the authors' code: ten agents, three of them Byzantine"};
+    static const char *const note[2] = {
+        "Return of the learned policy: mean of 5 seeds and its 95 % confidence. Last row: MDA "
+        "without its parts",
+        "Return of the learned policy: mean of 5 seeds and its 95 % confidence"};
+    plot p;
+    const size_t rows = f->authors ? 2 : 3;
+    const plot_box page = plot_make_box(14, 92, 1072, 220 * (double)rows);
+    const double height = page.y + page.h + (f->authors ? 8 : 24);
+    if (plot_open(&p, path, 1100, height, title[f->authors]) != 0) return -1;
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", note[f->authors]);
+    draw_learners(&p, f, page, rows);
     if (!f->authors) draw_variants(&p, f, page, rows);
     return plot_close(&p);
 }
@@ -333,12 +323,15 @@ int main(int argc, char **argv) {
     static figure f;
     const unsigned given =
         paper_options(argc, argv, "--quick --authors ",
-                      "usage: figure1 [--quick] [--authors]\nThe paper's figure 1: writes "
-                      "build/figure1.svg, .csv and .md.\n--quick: 2 seeds, 600 trajectories. "
+                      "usage: figure1 [--quick] [--authors]\n"
+                      "The paper's figure 1: writes build/figure1.svg, .csv and .md.\n"
+                      "--quick: 2 seeds, 600 trajectories. "
                       "--authors: the settings of the authors' code (figure1_authors.*).\n");
     const char *name = given & 2 ? "build/figure1_authors" : "build/figure1";
     char settings[160], part[64], csv[64], md[64], svg[64];
-    f.quick = (int)(given & 1), f.authors = given >> 1 & 1, f.seeds = f.quick ? 2 : MAX_SEEDS;
+    f.quick = (int)(given & 1);
+    f.authors = given >> 1 & 1;
+    f.seeds = f.quick ? 2 : MAX_SEEDS;
     snprintf(part, sizeof part, "%s%s.part", name, f.quick ? "_quick" : "");
     snprintf(csv, sizeof csv, "%s.csv", name);
     snprintf(md, sizeof md, "%s.md", name);

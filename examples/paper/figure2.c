@@ -11,28 +11,16 @@
 #include "../envs/inverted_double_pendulum.h"
 #include "../envs/walker2d.h"
 
-enum {
-    HALF_CHEETAH,
-    HOPPER,
-    DOUBLE_PENDULUM,
-    WALKER,
-    FAR_WALKER,
-    TASKS
-}; /* FAR_WALKER: with longer trajectories */
-
-enum { MDA, SM, PG_SM, HONEST, LINES }; /* HONEST: MDA once more, no adversaries */
-
+/* FAR_WALKER: with longer trajectories; HONEST: MDA once more, no adversaries */
+enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, FAR_WALKER, TASKS };
+enum { MDA, SM, PG_SM, HONEST, LINES };
 enum { MAX_TRIALS = TASKS * LINES * MAX_SEEDS, FIRST_SEED = 201 };
-
 enum { MAX_OBS = 17, UNIT_TRAJECTORIES = 100, UNIT_STEPS = 250 };
 
-/* clang-format off */
 static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
                                         {"SM", AGG_MEAN, 0, 0},
                                         {"PG-SM", AGG_MEAN, 1, 1},
                                         {"MDA without adversaries", AGG_MDA, 0, 0}};
-
-/* clang-format on */
 
 /* What was chosen, and why. One recipe a task, the same for all lines; ridge baseline, causal form
    of B u, steps of length gamma that fall linearly to 0, as in figure 1. Chosen by MDA's runs on
@@ -42,12 +30,11 @@ static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
    - discount: as low as the task allows, for less noise. Legs that fall too early need a long view.
    - log-std stays at its start or above: wide to find a gait, narrow to balance.
    - batch: trajectories per estimate. clip: of the Hessian term, which is the noisiest part of the
-   estimate.
+     estimate.
    - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is
-   watched: of some sixty
-     recipes with 250 steps single runs end near 1000, none of the recipes has more than 600 on
-     average; most runs lean forward and fall soon after. FAR_WALKER is watched as long as the
-     evaluation is. */
+     watched: of some sixty recipes with 250 steps single runs end near 1000, none of the recipes
+     has more than 600 on average; most runs lean forward and fall soon after. FAR_WALKER is watched
+     as long as the evaluation is. */
 typedef struct recipe_row {
     size_t hidden[2], batch, horizon;
     double discount, log_std, eta, clip, gamma;
@@ -56,26 +43,20 @@ typedef struct recipe_row {
 
 /* clang-format off */
 static const recipe_row rows[TASKS] = {
-    {{32, 32}, 1, 250, 0.985, -0.5, 0.3, 0, 0.03, 1800, 400},   /* HalfCheetah */
-    {{32, 32}, 1, 250, 0.995, -0.5, 0.3, 0, 0.02, 1800, 400},   /* Hopper */
-    {{64, 0}, 1, 250, 0.97, -1.5, 0.3, 0, 0.015, 6000, 2000},   /* InvertedDoublePendulum */
-    {{0, 0}, 4, 250, 0.999, -2, 0.8, 1, 0.04, 1800, 400},       /* Walker2d */
-    {{0, 0}, 4, 1000, 0.999, -2, 0.8, 1, 0.04, 1800, 400}};     /* the same, with longer trajectories */
-
+    {{32, 32}, 1, 250,  0.985, -0.5, 0.3, 0, 0.03,  1800, 400},  /* HalfCheetah */
+    {{32, 32}, 1, 250,  0.995, -0.5, 0.3, 0, 0.02,  1800, 400},  /* Hopper */
+    {{64, 0},  1, 250,  0.97,  -1.5, 0.3, 0, 0.015, 6000, 2000}, /* InvertedDoublePendulum */
+    {{0, 0},   4, 250,  0.999, -2,   0.8, 1, 0.04,  1800, 400},  /* Walker2d */
+    {{0, 0},   4, 1000, 0.999, -2,   0.8, 1, 0.04,  1800, 400}}; /* FAR_WALKER */
 /* clang-format on */
 
-/* ---- the tasks, in units of their own: an observation less its mean, by its deviation, both under random actions. All
-   agents know them before they start. Numbers that stay the same there (forces of the rail) are divided by 10. */
+/* ---- the tasks, in units of their own: an observation less its mean, by its deviation, both under
+   random actions. All agents know them before they start. Numbers that stay the same there (forces
+   of the rail) are divided by 10. */
 typedef struct scaled {
     rn_env task;
     int index;
-
-    union {
-        half_cheetah cheetah;
-        hopper hopper;
-        inverted_double_pendulum poles;
-        walker2d walker;
-    } state;
+    planar_body body;
 } scaled;
 
 typedef struct units {
@@ -84,19 +65,19 @@ typedef struct units {
 
 static units unit[TASKS];
 
-static rn_env raw_env(int index, scaled *s) {
+static rn_env raw_env(int index, planar_body *b) {
     switch (index) {
-    case HALF_CHEETAH: return half_cheetah_env(&s->state.cheetah);
-    case HOPPER: return hopper_env(&s->state.hopper);
-    case DOUBLE_PENDULUM: return inverted_double_pendulum_env(&s->state.poles);
-    default: return walker2d_env(&s->state.walker);
+    case HALF_CHEETAH: return half_cheetah_env(b);
+    case HOPPER: return hopper_env(b);
+    case DOUBLE_PENDULUM: return inverted_double_pendulum_env(b);
+    default: return walker2d_env(b);
     }
 }
 
 /* the first policy's actions have mean 0, or nearly */
 static void measure(int index) {
-    static scaled s;
-    const rn_env e = raw_env(index, &s);
+    static planar_body body;
+    const rn_env e = raw_env(index, &body);
     rn_random random = rn_make_random(5, 1);
     const agg_rng rng = rn_random_rng(&random);
     double sum[MAX_OBS] = {0}, squares[MAX_OBS] = {0}, n = 0, reward;
@@ -141,32 +122,32 @@ static rn_step_result scaled_step(void *self, const rn_real *act, const agg_rng 
     return r;
 }
 
-static rn_env scaled_env(int index, void *state) {
+static const task tasks[TASKS];
+
+static rn_env scaled_env(const task *k, void *state) {
     scaled *s = (scaled *)state;
-    rn_env e = s->task = raw_env(index, s);
-    s->index = index;
-    e.self = s, e.reset = scaled_reset, e.step = scaled_step;
-    e.state_size = 0, e.save = NULL, e.load = NULL;
+    rn_env e;
+    s->index = (int)(k - tasks);
+    e = s->task = raw_env(s->index, &s->body);
+    e.self = s;
+    e.reset = scaled_reset;
+    e.step = scaled_step;
+    e.state_size = 0;
+    e.save = NULL;
+    e.load = NULL;
     return e;
 }
 
-static rn_env half_cheetah_make(void *state) { return scaled_env(HALF_CHEETAH, state); }
-
-static rn_env hopper_make(void *state) { return scaled_env(HOPPER, state); }
-
-static rn_env double_pendulum_make(void *state) { return scaled_env(DOUBLE_PENDULUM, state); }
-
-static rn_env walker_make(void *state) { return scaled_env(WALKER, state); }
-
-static rn_env far_walker_make(void *state) { return scaled_env(FAR_WALKER, state); }
-
 /* gamma's rounds: see plan */
-static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l) {
-    const recipe_row *row = &rows[index];
+static recipe recipe_of(const task *k, const learner *l) {
+    const recipe_row *row = &rows[k - tasks];
+    planar_body body;
+    const rn_env e = raw_env((int)(k - tasks), &body);
     recipe r;
     memset(&r, 0, sizeof r);
-    r.net = rn_make_net_desc(obs, outputs);
-    r.net.hidden[0] = row->hidden[0], r.net.hidden[1] = row->hidden[1];
+    r.net = rn_make_net_desc(e.obs_dim, e.act_dim);
+    r.net.hidden[0] = row->hidden[0];
+    r.net.hidden[1] = row->hidden[1];
     r.net.gaussian = 1;
     r.net.log_std = r.net.log_std_min = row->log_std;
     r.net.log_std_max = 2;
@@ -183,27 +164,12 @@ static recipe recipe_of(int index, size_t obs, size_t outputs, const learner *l)
     return r;
 }
 
-static recipe half_cheetah_recipe(const learner *l) { return recipe_of(HALF_CHEETAH, 17, 6, l); }
-
-static recipe hopper_recipe(const learner *l) { return recipe_of(HOPPER, 11, 3, l); }
-
-static recipe double_pendulum_recipe(const learner *l) {
-    return recipe_of(DOUBLE_PENDULUM, 11, 1, l);
-}
-
-static recipe walker_recipe(const learner *l) { return recipe_of(WALKER, 17, 6, l); }
-
-static recipe far_walker_recipe(const learner *l) { return recipe_of(FAR_WALKER, 17, 6, l); }
-
-/* clang-format off */
 static const task tasks[TASKS] = {
-    {"HalfCheetah", sizeof(scaled), half_cheetah_make, half_cheetah_recipe, 1000, 0},
-    {"Hopper", sizeof(scaled), hopper_make, hopper_recipe, 1000, 0},
-    {"InvertedDoublePendulum", sizeof(scaled), double_pendulum_make, double_pendulum_recipe, 1000, 0},
-    {"Walker2d", sizeof(scaled), walker_make, walker_recipe, 1000, 0},
-    {"Walker2d, long trajectories", sizeof(scaled), far_walker_make, far_walker_recipe, 1000, 0}};
-
-/* clang-format on */
+    {"HalfCheetah", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
+    {"Hopper", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
+    {"InvertedDoublePendulum", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
+    {"Walker2d", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
+    {"Walker2d, long trajectories", sizeof(scaled), scaled_env, recipe_of, 1000, 0}};
 
 /* ---- the runs: [task][line][seed] */
 typedef struct figure {
@@ -219,8 +185,8 @@ static const trial *runs_of(const figure *f, int t, int line) {
 }
 
 static void plan(figure *f) {
-    f->noise.name = agg_attack_name(AGG_ATTACK_NOISE), f->noise.desc.vector.kind = AGG_ATTACK_NOISE;
-    f->none.name = "no adversaries", f->none.desc.kind = RN_ATTACK_NONE;
+    f->noise = attack_of_vector(AGG_ATTACK_NOISE);
+    f->none = attack_of_kind(RN_ATTACK_NONE, "no adversaries");
     for (int t = 0; t < TASKS; t++)
         for (int l = 0; l < LINES; l++)
             for (size_t s = 0; s < f->seeds; s++) {
@@ -260,14 +226,11 @@ static void claim_beats(paper_claims *c, const figure *f, int t, int a, int b) {
 static void claim_level(paper_claims *c, const figure *f, int t, const char *what, double level) {
     const series s = series_of(runs_of(f, t, MDA), f->seeds);
     const double end = final_return(&s), peak = largest(s.y, s.n);
+    const int yes = (t == DOUBLE_PENDULUM ? peak : end) > level, undecided = f->quick;
     char claim[120];
-    const int yes = (t == DOUBLE_PENDULUM ? peak : end) > level;
     snprintf(claim, sizeof claim, "%s: MDA %s", tasks[t].name, what);
-    paper_claim(c,
-                yes        ? 1
-                : f->quick ? -1
-                           : 0,
-                claim, "mean curve: at the end %.0f, largest %.0f", end, peak);
+    paper_claim(c, yes ? 1 : -undecided, claim, "mean curve: at the end %.0f, largest %.0f", end,
+                peak);
 }
 
 static void claim_baselines(paper_claims *c, const figure *f) {
@@ -278,46 +241,48 @@ static void claim_baselines(paper_claims *c, const figure *f) {
                 "largest of the mean curve: SM %.0f, PG-SM %.0f", a, b);
 }
 
-/* a table of final returns */
 static void print_finals(paper_claims *c, const figure *f) {
-    paper_note(
-        c,
-        "Return at the end (mean of the last ten evaluations), and its largest on the mean curve:");
-    fprintf(c->md, "\n| task |");
-    printf("%-24s", "");
-    for (int l = 0; l < LINES; l++)
-        fprintf(c->md, " %s |", learners[l].name), printf("%18s", learners[l].name);
-    fprintf(c->md, "\n|---|---|---|---|---|\n");
-    printf("\n");
+    enum { NAME = 28, NUMBERS = 24 };
+
+    paper_note(c, "Return at the end (mean of the last ten evaluations), and its largest on the "
+                  "mean curve:\n");
+    paper_row_name(c, NAME, "task");
+    for (int l = 0; l < LINES; l++) paper_cell(c, NUMBERS, "%s", learners[l].name);
+    paper_row_end(c, 1 + LINES);
     for (int t = 0; t < TASKS; t++) {
-        fprintf(c->md, "| %s |", tasks[t].name);
-        printf("%-24s", tasks[t].name);
+        paper_row_name(c, NAME, tasks[t].name);
         for (int l = 0; l < LINES; l++) {
             const series s = series_of(runs_of(f, t, l), f->seeds);
-            const double end = final_return(&s), most = largest(s.y, s.n);
-            fprintf(c->md, " %.0f (%.0f) |", end, most);
-            printf("%9.0f (%6.0f)", end, most);
+            paper_cell(c, NUMBERS, "%.0f (%.0f)", final_return(&s), largest(s.y, s.n));
         }
-        fprintf(c->md, "\n");
-        printf("\n");
+        paper_row_end(c, 0);
     }
 }
 
 static void print_recipes(paper_claims *c) {
-    paper_note(c, "Recipes, the same for every line of a task; evaluations have 1000 steps:");
-    fprintf(c->md, "\n| task | steps per trajectory | hidden units | trajectories per estimate | "
-                   "discount | log-std | eta | clip | "
-                   "gamma |\n|---|---|---|---|---|---|---|---|---|\n");
+    static const char *const heading[] = {"steps per trajectory",
+                                          "hidden units",
+                                          "trajectories per estimate",
+                                          "discount",
+                                          "log-std",
+                                          "eta",
+                                          "clip",
+                                          "gamma"};
+    enum { NAME = 28, WIDE = 26, NARROW = 9, COLUMNS = sizeof heading / sizeof *heading };
+
+    paper_note(c, "Recipes, the same for every line of a task; evaluations have 1000 steps:\n");
+    paper_row_name(c, NAME, "task");
+    for (int i = 0; i < COLUMNS; i++) paper_cell(c, i < 3 ? WIDE : NARROW, "%s", heading[i]);
+    paper_row_end(c, 1 + COLUMNS);
     for (int t = 0; t < TASKS; t++) {
         const recipe_row *r = &rows[t];
-        const int steps = (int)r->horizon, h1 = (int)r->hidden[0], h2 = (int)r->hidden[1],
-                  batch = (int)r->batch;
-        fprintf(c->md, "| %s | %d | %d, %d | %d | %g | %g | %g | %g | %g |\n", tasks[t].name, steps,
-                h1, h2, batch, r->discount, r->log_std, r->eta, r->clip, r->gamma);
-        printf("%-24s steps %4d, units %2d, %2d, batch %d, discount %g, log-std %g, eta %g, clip "
-               "%g, gamma %g\n",
-               tasks[t].name, steps, h1, h2, batch, r->discount, r->log_std, r->eta, r->clip,
-               r->gamma);
+        const double tail[] = {r->discount, r->log_std, r->eta, r->clip, r->gamma};
+        paper_row_name(c, NAME, tasks[t].name);
+        paper_cell(c, WIDE, "%d", (int)r->horizon);
+        paper_cell(c, WIDE, "%d, %d", (int)r->hidden[0], (int)r->hidden[1]);
+        paper_cell(c, WIDE, "%d", (int)r->batch);
+        for (int i = 0; i < 5; i++) paper_cell(c, NARROW, "%g", tail[i]);
+        paper_row_end(c, 0);
     }
 }
 
@@ -325,7 +290,7 @@ static int write_claims(const char *path, const figure *f) {
     paper_claims c;
     if (paper_claims_open(&c, path, "Figure 2") != 0) return -1;
     paper_note(&c,
-               "10 agents, 3 of them add random noise, %d seeds; mean return of %d greedy "
+               "10 agents, 3 of them add random noise; %d seeds; mean return of %d greedy "
                "trajectories. %s.",
                (int)f->seeds, TRIAL_TRAJECTORIES,
                f->quick ? "Quick version: shorter runs, too few seeds to decide much"
@@ -333,16 +298,18 @@ static int write_claims(const char *path, const figure *f) {
     print_recipes(&c);
     print_finals(&c, f);
     paper_note(&c, "What the paper says. Its vanilla PG was not matched; here it has the same "
-                   "trajectories, step rule "
-                   "and baseline. Intervals: 95 %%, paired over seeds.");
-    for (int t = 0; t <= WALKER; t++)
-        claim_beats(&c, f, t, MDA, SM), claim_beats(&c, f, t, SM, PG_SM);
+                   "trajectories, step rule and baseline. Intervals: 95 %%, paired over seeds.");
+    for (int t = 0; t <= WALKER; t++) {
+        claim_beats(&c, f, t, MDA, SM);
+        claim_beats(&c, f, t, SM, PG_SM);
+    }
     claim_level(&c, f, HOPPER, "ends above 400", 400);
     claim_level(&c, f, DOUBLE_PENDULUM, "peaks above 9000", 9000);
     claim_baselines(&c, f);
     claim_level(&c, f, WALKER, "ends at about 1000 (above 950)", 950);
     paper_note(&c, "Past the paper: Walker2d with as many steps in training as in the evaluation.");
-    claim_beats(&c, f, FAR_WALKER, MDA, SM), claim_beats(&c, f, FAR_WALKER, SM, PG_SM);
+    claim_beats(&c, f, FAR_WALKER, MDA, SM);
+    claim_beats(&c, f, FAR_WALKER, SM, PG_SM);
     claim_level(&c, f, FAR_WALKER, "ends at about 1000 (above 950)", 950);
     paper_claim(&c, f->quick || f->resumed ? -1 : f->seconds <= 3600,
                 "the whole figure within one hour", "%.0f s%s (the paper: 120 CPU-hours)",
@@ -355,9 +322,12 @@ static int write_claims(const char *path, const figure *f) {
 static plot_scale scale_of(const series *s) {
     plot_scale y = {0, 0, 0};
     for (int l = 0; l < LINES; l++)
-        for (size_t p = 0; p < s[l].n; p++)
-            y.lo = fmin(y.lo, s[l].y[p]), y.hi = fmax(y.hi, s[l].y[p]);
-    y.hi *= 1.08, y.lo *= 1.08;
+        for (size_t p = 0; p < s[l].n; p++) {
+            y.lo = fmin(y.lo, s[l].y[p]);
+            y.hi = fmax(y.hi, s[l].y[p]);
+        }
+    y.hi *= 1.08;
+    y.lo *= 1.08;
     return y;
 }
 
@@ -396,10 +366,10 @@ static int draw(const char *path, const figure *f) {
 int main(int argc, char **argv) {
     static figure f;
     char settings[320];
-    f.quick = paper_quick(
-        argc, argv,
-        "usage: figure2 [--quick]\nThe paper's figure 2: writes build/figure2.svg, .csv "
-        "and .md.\n--quick: 2 seeds, shorter runs.\n");
+    f.quick = paper_quick(argc, argv,
+                          "usage: figure2 [--quick]\n"
+                          "The paper's figure 2: writes build/figure2.svg, .csv and .md.\n"
+                          "--quick: 2 seeds, shorter runs.\n");
     f.seeds = f.quick ? 2 : MAX_SEEDS;
     for (int t = 0; t < TASKS; t++) measure(t);
     plan(&f);

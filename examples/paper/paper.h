@@ -1,21 +1,25 @@
-/* paper.h - what the programs of examples/paper share: the options, claims, slopes with confidence,
-   progress with the time left, and results that survive an interruption. C99 and POSIX; define
-   _POSIX_C_SOURCE 200809L first.
+/* paper.h - what the programs of examples/paper share: the options, claims and tables, slopes with
+   confidence, progress with the time left, and results that survive an interruption. C99 and POSIX;
+   define _POSIX_C_SOURCE 200809L first.
 
-       int quick = paper_quick(argc, argv, "usage: ...");     // --quick or nothing; --help ends the program
+       int quick = paper_quick(argc, argv, "usage: ...");      // --quick or nothing
        paper_claims c;
        paper_claims_open(&c, "build/figure.md", "Figure 1");
-       paper_note(&c, "10 agents, %d Byzantine.", 3);                // a paragraph, to the file and to the terminal
+       paper_note(&c, "10 agents, %d are Byzantine.", 3);      // a paragraph, to file and terminal
        paper_claim(&c, score > 475, "MDA learns", "%.0f of 500", score);
-       paper_claims_close(&c);                                // 0 if every byte reached the file
+       paper_claims_close(&c);                                 // 0 if every byte reached the file
 
-       paper_progress p;                                      // any thread may add
+       paper_progress p;                                       // any thread may add
        paper_progress_start(&p, jobs);
        paper_progress_add(&p, 1);
 
-       paper_store s;                                         // any thread may add; what was found need not be run
+       paper_store s;                                          // any thread may add
        paper_store_open(&s, "build/figure.part", "settings that must be the same");
-       if (!paper_store_find(&s, "MDA/seed 1", y, n)) { run(y, n); paper_store_add(&s, "MDA/seed 1", y, n); } paper_store_close(&s, 1);                              // 1: all is done, remove the file */
+       if (!paper_store_find(&s, "MDA/seed 1", y, n)) {        // else an earlier call had found it
+           run(y, n);
+           paper_store_add(&s, "MDA/seed 1", y, n);
+       }
+       paper_store_close(&s, 1);                               // 1: all is done, remove the file */
 #ifndef PAPER_H
 #define PAPER_H
 #include "../plot.h"
@@ -25,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- options and clocks ---------------------------------------------------------------------------------------- */
+/* ---- options and clocks */
 /* known: option names with a blank behind each. Bit i of the answer: the i-th is there. --help, or
    anything unknown, ends the program. */
 PLOT_FN unsigned paper_options(int argc, char **argv, const char *known, const char *usage) {
@@ -35,8 +39,10 @@ PLOT_FN unsigned paper_options(int argc, char **argv, const char *known, const c
         const size_t n = strlen(argv[i]);
         unsigned bit = 1;
         const char *at = known;
-        while (*at && (strncmp(at, argv[i], n) != 0 || at[n] != ' '))
-            at = strchr(at, ' ') + 1, bit <<= 1;
+        while (*at && (strncmp(at, argv[i], n) != 0 || at[n] != ' ')) {
+            at = strchr(at, ' ') + 1;
+            bit <<= 1;
+        }
         if (!*at) exit((fputs(usage, help ? stdout : stderr), help ? 0 : 2));
         given |= bit;
     }
@@ -55,11 +61,16 @@ PLOT_FN double paper_clock(clockid_t id) {
 
 PLOT_FN double paper_wall(void) { return paper_clock(CLOCK_MONOTONIC); }
 
-PLOT_FN double paper_cpu(void) {
-    return paper_clock(CLOCK_THREAD_CPUTIME_ID);
-} /* of the calling thread */
+/* of the calling thread */
+PLOT_FN double paper_cpu(void) { return paper_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-/* ---- claims: a Markdown table, and the same on the terminal ----------------------------------------------------- */
+/* all cores, for pool_start() */
+PLOT_FN int paper_cores(void) {
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 1 ? (int)cores : 1;
+}
+
+/* ---- claims: a Markdown table, and the same on the terminal */
 typedef struct paper_claims {
     FILE *md;
     size_t claims, held, open;
@@ -89,25 +100,48 @@ PLOT_FN void paper_note(paper_claims *c, const char *format, ...) {
 
 /* holds: 1 yes, 0 no, -1 the measurement does not decide it */
 PLOT_FN void paper_claim(paper_claims *c, int holds, const char *claim, const char *format, ...) {
+    static const char *const in_file[3] = {"open", "**no**", "yes"};
+    static const char *const shown[3] = {"open", "NOT", "holds"};
+    const int verdict = holds > 0 ? 2 : holds < 0 ? 0 : 1;
     char text[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!c->in_table++)
-        fprintf(c->md, "\n| claim | measured | holds |\n|---|---|---|\n"), printf("\n");
-    fprintf(c->md, "| %s | %s | %s |\n", claim, text,
-            holds > 0   ? "yes"
-            : holds < 0 ? "open"
-                        : "**no**");
-    printf("  %-5s %s\n        %s\n",
-           holds > 0   ? "holds"
-           : holds < 0 ? "open"
-                       : "NOT",
-           claim, text);
+    if (!c->in_table++) {
+        fprintf(c->md, "\n| claim | measured | holds |\n|---|---|---|\n");
+        printf("\n");
+    }
+    fprintf(c->md, "| %s | %s | %s |\n", claim, text, in_file[verdict]);
+    printf("  %-5s %s\n        %s\n", shown[verdict], claim, text);
     c->claims++;
     c->held += holds > 0;
     c->open += holds < 0;
+}
+
+/* A table after a note, to file and terminal, row by row: paper_row_name(), a paper_cell() for each
+   column, paper_row_end(). The first row is the heading: it ends with the number of its columns,
+   the others with 0. */
+PLOT_FN void paper_row_name(paper_claims *c, int width, const char *name) {
+    fprintf(c->md, "| %s |", name);
+    printf("%-*s", width, name);
+}
+
+PLOT_FN void paper_cell(paper_claims *c, int width, const char *format, ...) {
+    char text[64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(c->md, " %s |", text);
+    printf("%*s", width, text);
+}
+
+PLOT_FN void paper_row_end(paper_claims *c, int columns) {
+    fprintf(c->md, "\n%s", columns ? "|" : "");
+    for (int i = 0; i < columns; i++) fprintf(c->md, "---|");
+    fprintf(c->md, "%s", columns ? "\n" : "");
+    printf("\n");
 }
 
 PLOT_FN int paper_claims_close(paper_claims *c) {
@@ -118,7 +152,7 @@ PLOT_FN int paper_claims_close(paper_claims *c) {
     return fclose(c->md) != 0 || bad ? -1 : 0;
 }
 
-/* ---- slopes ----------------------------------------------------------------------------------------------------- */
+/* ---- slopes */
 typedef struct paper_slope {
     double value, lo, hi; /* exponent of x and its 95 % confidence interval */
     double scale;         /* y = scale x^value */
@@ -128,7 +162,10 @@ typedef struct paper_slope {
 PLOT_FN paper_slope paper_line(const double *x, const double *y, size_t n) {
     double mx = 0, my = 0, xx = 0, xy = 0;
     paper_slope s;
-    for (size_t i = 0; i < n; i++) mx += log(x[i]) / (double)n, my += log(y[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        mx += log(x[i]) / (double)n;
+        my += log(y[i]) / (double)n;
+    }
     for (size_t i = 0; i < n; i++) {
         xx += (log(x[i]) - mx) * (log(x[i]) - mx);
         xy += (log(x[i]) - mx) * (log(y[i]) - my);
@@ -138,13 +175,13 @@ PLOT_FN paper_slope paper_line(const double *x, const double *y, size_t n) {
     return s;
 }
 
-/* The slope of the mean of k runs; value: k rows of `stride` numbers, the first n count (n <= 64).
-   The interval is that of the jackknife: each run left out once gives a pseudo-value k s - (k-1)
-   s_without, Student's t does the rest. */
+/* The slope s of the mean of k runs; value: k rows of `stride` numbers, of which the first n count
+   (n <= 64). The interval is that of the jackknife: each run left out once gives a pseudo-value
+   k s - (k-1) s_without, Student's t does the rest. */
 PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, size_t n,
                               size_t stride) {
-    double total[64] = {0}, without[64], mean,
-           *pseudo = (double *)malloc((k ? k : 1) * sizeof *pseudo);
+    double total[64] = {0}, without[64], mean;
+    double *pseudo = (double *)malloc((k ? k : 1) * sizeof *pseudo);
     paper_slope s;
     for (size_t r = 0; r < k; r++)
         for (size_t i = 0; i < n; i++) total[i] += value[r * stride + i] / (double)k;
@@ -160,7 +197,7 @@ PLOT_FN paper_slope paper_fit(const double *x, const double *value, size_t k, si
     return s;
 }
 
-/* ---- progress --------------------------------------------------------------------------------------------------- */
+/* ---- progress */
 typedef struct paper_progress {
     pthread_mutex_t lock;
     double total, done, start, shown;
@@ -168,7 +205,9 @@ typedef struct paper_progress {
 
 PLOT_FN void paper_progress_start(paper_progress *p, double total) {
     pthread_mutex_init(&p->lock, NULL);
-    p->total = total, p->done = 0, p->start = p->shown = paper_wall();
+    p->total = total;
+    p->done = 0;
+    p->start = p->shown = paper_wall();
 }
 
 /* amount: share of total; a line now and then */
@@ -186,7 +225,7 @@ PLOT_FN void paper_progress_add(paper_progress *p, double amount) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- results that survive an interruption: lines of "key,number,number,.." --------------------------------------- */
+/* ---- results that survive an interruption: lines of "key,number,number,.." */
 typedef struct paper_store {
     pthread_mutex_t lock;
     FILE *out;
@@ -222,8 +261,10 @@ PLOT_FN int paper_store_open(paper_store *s, const char *path, const char *setti
     const size_t n = strlen(settings);
     s->path = path;
     s->text = paper_read(path);
-    if (s->text && (strncmp(s->text, settings, n) != 0 || s->text[n] != '\n'))
-        free(s->text), s->text = NULL;
+    if (s->text && (strncmp(s->text, settings, n) != 0 || s->text[n] != '\n')) {
+        free(s->text);
+        s->text = NULL;
+    }
     if (s->text && strrchr(s->text, '\n'))
         strrchr(s->text, '\n')[1] = 0; /* a line cut short does not count */
     s->out = fopen(path, "w");

@@ -1,7 +1,7 @@
-/* speedup: the paper's theorem on a task where everything is known. A random but fixed MDP of three
-   states and two actions, a softmax table, Algorithm 1 with the theorem's schedules; dynamic
-   programming gives J*, J, grad J_H and the Fisher information exactly, so every error below is
-   measured, not estimated. What is asked:
+/* speedup: the paper's theorem where everything is known. A random but fixed MDP of three states
+   and two actions, a softmax table, Algorithm 1 with the theorem's schedules; dynamic programming
+   gives J*, J, grad J_H and the Fisher information exactly, so every error below is measured, not
+   estimated. What is asked:
        a   does ||d_t - grad J_H(theta_t)|| fall like t^-1/2?
        b   does it fall like N^-1/2 while f = sqrt(N) agents are Byzantine? For which rules?
        c   does J* - J(theta_T) stay below the finite-T bound, and how does it fall?
@@ -9,13 +9,12 @@
    The Fisher information of a softmax table is not bounded below, so the theorem's assumption needs
    two repairs:
      - Adding a constant to the logits of a state changes nothing: that direction has no
-     information. But with two
-       actions gradients, Hessian products and all rules keep theta where the logits of a state sum
-       to 0, and in that subspace the least eigenvalue is min_s d(s) 2 p(1-p).
+       information. But with two actions gradients, Hessian products and all rules keep theta where
+       the logits of a state sum to 0, and in that subspace the least eigenvalue is
+       min_s d(s) 2 p(1-p).
      - p(1-p) goes to 0 as a policy gets sure of itself. So theta is kept in a ball (server.radius);
-     muF is the least
-       eigenvalue over the whole ball, a lower bound by formula. The projection is not in the
-       paper's Algorithm 1. */
+       muF is the least eigenvalue over the whole ball, a lower bound by formula. The projection is
+       not in the paper's Algorithm 1. */
 #define _POSIX_C_SOURCE 200809L
 #define AGG_DOUBLE
 #define RESNHARPG_IMPLEMENTATION
@@ -23,27 +22,18 @@
 #include "paper.h"
 #include "../pool.h"
 
-enum {
-    S = 3,
-    A = 2,
-    DIM = S * A,
-    MAX_H = 64,
-    RULES = 6,
-    SIZES = 7,
-    MAX_POINTS = 16,
-    MAX_SEEDS = 32,
-    MAX_CELLS = 96
-};
+enum { S = 3, A = 2, DIM = S * A, MAX_H = 64, RULES = 6, SIZES = 7 };
+enum { MAX_POINTS = 16, MAX_SEEDS = 32, MAX_CELLS = 96 };
 
 static const double discount = 0.5, radius = 1.0, attack_strength = 1.5, G2 = 0.5;
 static const agg_rule rules[RULES] = {AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
 static const size_t sizes[SIZES] = {16, 36, 64, 144, 256, 576, 1024};
 static const double delta[3] = {0.25, 0.5, 0.75};
 
-/* ---- the task: rewards in [0,1], transitions half uniform and half random, uniform start */
+/* ---- the MDP: rewards in [0,1], transitions half uniform and half random, uniform start */
 static double reward[S][A], next_state[S][A][S];
 
-static void make_task(void) {
+static void make_mdp(void) {
     rn_random r = rn_make_random(5, 0);
     const agg_rng rng = rn_random_rng(&r);
     for (int s = 0; s < S; s++)
@@ -56,13 +46,13 @@ static void make_task(void) {
         }
 }
 
-static void task_reset(void *self, const agg_rng *rng, rn_real *obs) {
+static void mdp_reset(void *self, const agg_rng *rng, rn_real *obs) {
     *(int *)self = (int)rn_draw_below(rng, S);
     obs[0] = *(int *)self;
 }
 
-static rn_step_result task_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
-                                double *r) {
+static rn_step_result mdp_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                               double *r) {
     int *s = (int *)self, k = 0;
     const int a = act[0] > 0;
     double u = rn_draw_uniform(rng);
@@ -74,8 +64,9 @@ static rn_step_result task_step(void *self, const rn_real *act, const agg_rng *r
 
 /* ---- what is known about it */
 typedef struct known {
-    double best, ball, start, G1, muF;
-} known; /* J*, the largest J in the ball, J(0); theory */
+    double best, ball, start; /* J*, the largest J in the ball, J(0) */
+    double G1, muF;           /* the theorem's constants */
+} known;
 
 static void policy_of(const double *theta, double p[S][A]) {
     for (int s = 0; s < S; s++) {
@@ -95,7 +86,10 @@ static double action_value(int s, int a, const double v[S]) {
 static double value_and_gradient(const double *theta, size_t H, double *grad) {
     double p[S][A], v[MAX_H + 1][S], visit[S], J = 0, scale = 1;
     policy_of(theta, p);
-    for (int s = 0; s < S; s++) v[0][s] = 0, visit[s] = 1.0 / S;
+    for (int s = 0; s < S; s++) {
+        v[0][s] = 0;
+        visit[s] = 1.0 / S;
+    }
     for (size_t h = 1; h <= H; h++)
         for (int s = 0; s < S; s++)
             v[h][s] =
@@ -167,10 +161,12 @@ static double least_visit(void) {
 
 static known know(void) {
     known k;
-    const double zero[DIM] = {0},
-                 p = 1 /
-                     (1 + exp(-sqrt(2.0) * radius)); /* the surest a policy in the ball can be */
-    k.best = best_value(), k.ball = best_in_ball(), k.start = value_of(zero);
+    const double zero[DIM] = {0};
+    const double p =
+        1 / (1 + exp(-sqrt(2.0) * radius)); /* as sure as a policy in the ball can be */
+    k.best = best_value();
+    k.ball = best_in_ball();
+    k.start = value_of(zero);
     k.G1 = sqrt(2.0) * p; /* ||e_a - pi|| = sqrt(2) (1 - pi(a)) */
     k.muF = least_visit() * 2 * p * (1 - p);
     return k;
@@ -188,8 +184,8 @@ typedef struct study {
     known k;
     rn_table table;
     rn_policy policy;
-    size_t seeds, first_seeds, horizon, rounds, late,
-        late_sizes; /* late: the fixed t of panels b and d */
+    size_t seeds, first_seeds, horizon, rounds;
+    size_t late, late_sizes; /* the fixed t of panels b and d, and how many sizes they have */
     cell cell[MAX_CELLS];
     size_t cells, jobs, job_cell[MAX_CELLS * MAX_SEEDS], job_seed[MAX_CELLS * MAX_SEEDS];
     cell *rule[RULES], *honest, *free;              /* a, c: long runs of 16 agents */
@@ -213,8 +209,11 @@ static rn_trainer *make_trainer(const study *st, const cell *c, size_t seed, sea
     rn_trainer_desc d;
     if (!envs || !rngs || !seats) exit(1);
     for (size_t i = 0; i < c->n; i++) {
-        envs[i].self = &seats[i].state, envs[i].reset = task_reset, envs[i].step = task_step;
-        envs[i].obs_dim = envs[i].act_dim = 1, envs[i].actions = A;
+        envs[i].self = &seats[i].state;
+        envs[i].reset = mdp_reset;
+        envs[i].step = mdp_step;
+        envs[i].obs_dim = envs[i].act_dim = 1;
+        envs[i].actions = A;
         seats[i].random = rn_make_random((c->n * 1000 + seed) * 10000 + i, 0);
         rngs[i] = rn_random_rng(&seats[i].random);
     }
@@ -245,8 +244,8 @@ static void train(const study *st, const cell *c, size_t seed, double *error, do
     rn_trainer *trainer = make_trainer(st, c, seed, seats);
     for (size_t t = 1, point = 0; t <= c->rounds; t++) {
         double theta[DIM], grad[DIM];
-        memcpy(theta, rn_trainer_theta(trainer),
-               sizeof theta); /* theta_t: the round moves on to theta_{t+1} */
+        /* theta_t: the round moves on to theta_{t+1} */
+        memcpy(theta, rn_trainer_theta(trainer), sizeof theta);
         if (rn_trainer_run_round(trainer) != RN_OK) exit((fprintf(stderr, "a round failed\n"), 1));
         if (t != (size_t)1 << point) continue;
         value_and_gradient(theta, st->horizon, grad);
@@ -278,7 +277,11 @@ static void job(void *arg, size_t index) {
 static cell *add_cell(study *st, agg_rule rule, size_t n, size_t f, size_t rounds, size_t seeds) {
     cell *c = &st->cell[st->cells++];
     if (st->cells > MAX_CELLS) exit(1);
-    c->rule = rule, c->n = n, c->f = f, c->rounds = rounds, c->seeds = seeds;
+    c->rule = rule;
+    c->n = n;
+    c->f = f;
+    c->rounds = rounds;
+    c->seeds = seeds;
     for (c->points = 0; (size_t)1 << c->points <= rounds;) c->points++;
     return c;
 }
@@ -311,7 +314,6 @@ static int run_all(study *st) {
     pool p;
     double total = 0;
     char settings[80];
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     for (size_t i = 0; i < st->cells; i++)
         for (size_t seed = 0; seed < st->cell[i].seeds; seed++) {
             st->job_cell[st->jobs] = i;
@@ -323,7 +325,7 @@ static int run_all(study *st) {
         exit((fprintf(stderr, "cannot write build/speedup.part\n"), 1));
     const int resumed = st->store.text != NULL;
     paper_progress_start(&st->progress, total);
-    pool_start(&p, cores > 1 ? (int)cores : 1);
+    pool_start(&p, paper_cores());
     pool_run(&p, st->jobs, job, st);
     pool_stop(&p);
     paper_store_close(&st->store, 1);
@@ -334,11 +336,15 @@ static int run_all(study *st) {
 static rn_assumptions theory(const study *st, const cell *c) {
     rn_assumptions p;
     memset(&p, 0, sizeof p);
-    p.G1 = st->k.G1, p.G2 = G2, p.R = 1, p.discount = discount,
+    p.G1 = st->k.G1;
+    p.G2 = G2;
+    p.R = 1;
+    p.discount = discount;
     p.muF = st->k.muF; /* eps_bias = 0: a full table */
     p.lambda = agg_lambda(c->rule, c->n, c->f, DIM);
     p.gap = st->k.best - st->k.start;
-    p.n = c->n, p.f = c->f;
+    p.n = c->n;
+    p.f = c->f;
     return p;
 }
 
@@ -372,8 +378,8 @@ static double nearest_to_bound(const study *st, int gap) {
 }
 
 /* ---- tables */
-typedef struct
-    series { /* something against x: mean and 95 % confidence; slope over the points from `fit` on, and all */
+/* something against x: mean and 95 % confidence; slope over the points from `fit` on, and all */
+typedef struct series {
     size_t n, fit;
     double x[MAX_POINTS], y[MAX_POINTS], lo[MAX_POINTS], hi[MAX_POINTS];
     paper_slope slope, all;
@@ -385,7 +391,8 @@ static void finish(series *s, const double *value, size_t k) {
     plot_confidence(value, k, s->n, s->y, s->lo, s->hi);
     for (size_t i = 0; i < s->n; i++) { /* the interval of the logarithm: it stays above 0 */
         const double half = (s->hi[i] - s->y[i]) / s->y[i];
-        s->lo[i] = s->y[i] * exp(-half), s->hi[i] = s->y[i] * exp(half);
+        s->lo[i] = s->y[i] * exp(-half);
+        s->hi[i] = s->y[i] * exp(half);
     }
     s->slope = s->all = paper_fit(s->x, value, k, s->n, s->n);
     if (s->fit + 1 < s->n)
@@ -398,8 +405,10 @@ static series over_t(const cell *c, const double *value, double less, size_t fro
     series s;
     memset(&s, 0, sizeof s);
     s.n = c->points;
-    for (size_t i = 0; i < s.n; i++)
-        s.x[i] = (double)((size_t)1 << i), s.fit += s.x[i] < (double)from;
+    for (size_t i = 0; i < s.n; i++) {
+        s.x[i] = (double)((size_t)1 << i);
+        s.fit += s.x[i] < (double)from;
+    }
     for (size_t i = 0; i < c->seeds * s.n; i++) copy[i] = value[i] - less;
     finish(&s, copy, c->seeds);
     return s;
@@ -413,17 +422,15 @@ static series over_n(cell *const *c, size_t from, size_t to, size_t fit) {
     memset(&s, 0, sizeof s);
     s.n = to - from;
     for (size_t i = 0; i < s.n; i++) {
-        s.x[i] = (double)c[from + i]->n;
-        s.fit += c[from + i]->n < fit;
+        const cell *at = c[from + i];
+        s.x[i] = (double)at->n;
+        s.fit += at->n < fit;
         for (size_t r = 0; r < c[from]->seeds; r++)
-            copy[r * s.n + i] =
-                c[from + i]->error[r * c[from + i]->points + c[from + i]->points - 1];
+            copy[r * s.n + i] = at->error[r * at->points + at->points - 1];
+        /* the error of the sample complexity: sqrt(1/N + lambda^2 log N) */
+        shape[i] = sqrt(agg_sample_complexity(at->rule, 0.1, at->n, at->f, DIM));
     }
     finish(&s, copy, c[from]->seeds);
-    for (size_t i = 0; i < s.n;
-         i++) /* the error of the sample complexity: sqrt(1/N + lambda^2 log N) */
-        shape[i] = sqrt(
-            agg_sample_complexity(c[from + i]->rule, 0.1, c[from + i]->n, c[from + i]->f, DIM));
     s.expected = paper_line(s.x + s.fit, shape + s.fit, s.n - s.fit).value;
     return s;
 }
@@ -509,31 +516,23 @@ static int print_claims(paper_claims *c, const study *st, const results *r) {
 
 static void print_setting(paper_claims *c, const study *st) {
     const known *k = &st->k;
-    paper_note(
-        c,
-        "Task: %d states, %d actions, discount %g, rewards in [0,1]. J* = %.4f, J = %.4f at the "
-        "start, best of "
-        "the ball of radius %g: %.4f. In the ball G1 = %.3f, G2 = %g, muF = %.4f: the least "
-        "eigenvalue of the "
-        "Fisher matrix where the logits of a state sum to 0; on the whole table it is 0. So "
-        "gamma_t = "
-        "%.1f/(t+2), eta_t = 1/t; horizon %d, that of T = %d, throughout. Theta is kept in the "
-        "ball by "
-        "projection, which the paper's algorithm does not have; without it no muF > 0 exists.",
-        S, A, discount, k->best, k->start, radius, k->ball, k->G1, G2, k->muF, 6 * k->G1 / k->muF,
-        (int)st->horizon, (int)st->rounds);
     paper_note(c,
-               "Adversaries: ALIE, honest mean - %g honest deviations. Long runs: 16 agents, 4 "
-               "Byzantine, %d seeds; against N: %d "
-               "seeds at t = 1, %d at t = %d. Slopes: least squares of the logarithms of means, 95 "
-               "%% confidence by "
-               "the jackknife; against t over the last factor of 16, at t = 1 over N >= 144 "
-               "(below, noise hides what "
-               "does not average away; the slope over all N stands beside). Against N two powers "
-               "are asked for: the "
-               "plain one, and that of sqrt(1/N + lambda^2 log N), the paper's sample complexity "
-               "with its logarithm, "
-               "over the same N and f.",
+               "MDP: %d states, %d actions, discount %g, rewards in [0,1]. J* = %.4f, J = %.4f at "
+               "the start, best of the ball of radius %g: %.4f. In the ball G1 = %.3f, G2 = %g, "
+               "muF = %.4f: the least eigenvalue of the Fisher matrix where the logits of a state "
+               "sum to 0; on the whole table it is 0. So gamma_t = %.1f/(t+2), eta_t = 1/t; "
+               "horizon %d, that of T = %d, throughout. Theta is kept in the ball by projection, "
+               "which the paper's algorithm does not have; without it no muF > 0 exists.",
+               S, A, discount, k->best, k->start, radius, k->ball, k->G1, G2, k->muF,
+               6 * k->G1 / k->muF, (int)st->horizon, (int)st->rounds);
+    paper_note(c,
+               "Adversaries: ALIE, honest mean - %g honest deviations. Long runs: 16 agents, 4 of "
+               "them are Byzantine, %d seeds; against N: %d seeds at t = 1, %d at t = %d. Slopes: "
+               "least squares of the logarithms of means, 95 %% confidence by the jackknife; "
+               "against t over the last factor of 16, at t = 1 over N >= 144 (below, noise hides "
+               "what does not average away; the slope over all N stands beside). Against N two "
+               "powers are asked for: the plain one, and that of sqrt(1/N + lambda^2 log N), the "
+               "paper's sample complexity with its logarithm, over the same N and f.",
                attack_strength, (int)st->seeds, (int)st->first_seeds, (int)st->seeds,
                (int)st->late);
 }
@@ -541,33 +540,25 @@ static void print_setting(paper_claims *c, const study *st) {
 /* how to read the table; what a run showed stands in README.md beside this file */
 static void print_reading(paper_claims *c) {
     paper_note(c, "How to read this. The bounds are worst cases: they hold by large factors and "
-                  "say nothing about sizes. "
-                  "A lambda that shrinks promises a speed-up; one that does not shrink promises "
-                  "nothing, and the error may "
-                  "fall all the same. J* is out of reach of the ball, so the slope against T is "
-                  "that of the gap to the best "
+                  "say nothing about sizes. A lambda that shrinks promises a speed-up; one that "
+                  "does not shrink promises nothing, and the error may fall all the same. J* is "
+                  "out of reach of the ball, so the slope against T is that of the gap to the best "
                   "policy in it; the bound is checked for J* itself. The run without ball goes on "
-                  "towards J*, but no theorem "
-                  "covers it.");
+                  "towards J*, but no theorem covers it.");
 }
 
 static int write_csv(const char *path, const study *st) {
     FILE *out = fopen(path, "w");
     if (!out) return -1;
-    fprintf(out, "rule,N,f,rounds,ball,t,error,error_low,error_high,gap,gap_low,gap_high,error_"
-                 "bound,gap_bound\n");
+    fprintf(out, "rule,N,f,rounds,ball,t,error,error_low,error_high,gap,gap_low,gap_high,"
+                 "error_bound,gap_bound\n");
     for (size_t i = 0; i < st->cells; i++) {
         const cell *c = &st->cell[i];
         const series e = over_t(c, c->error, 0, 1), g = over_t(c, c->gap, 0, 1);
         for (size_t k = 0; k < c->points; k++) {
-            const double t = e.x[k], v[8] = {e.y[k],
-                                             e.lo[k],
-                                             e.hi[k],
-                                             g.y[k],
-                                             g.lo[k],
-                                             g.hi[k],
-                                             error_bound(st, c, t),
-                                             gap_bound(st, c, t)};
+            const double t = e.x[k], bound[2] = {error_bound(st, c, t), gap_bound(st, c, t)};
+            const double v[8] = {e.y[k],  e.lo[k], e.hi[k],  g.y[k],
+                                 g.lo[k], g.hi[k], bound[0], bound[1]};
             char key[80];
             snprintf(key, sizeof key, "%s,%d,%d,%d,%d,%g", agg_rule_name(c->rule), (int)c->n,
                      (int)c->f, (int)c->rounds, !c->free, t);
@@ -595,62 +586,96 @@ static plot_scale scale(double lo, double hi) {
     return s;
 }
 
-static int draw(const char *path, const study *st, const results *r) {
-    static char name[3][48], later[64];
-    plot p;
+/* a straight line of slope -1/2 from (x0, y0) to x1 */
+typedef struct guide {
+    double x[2], y[2];
+} guide;
+
+static plot_curve guide_of(guide *g, double x0, double y0, double x1) {
+    const plot_curve c = {"slope -1/2", 2, g->x, g->y, NULL, NULL, 7, 1};
+    g->x[0] = x0;
+    g->x[1] = x1;
+    g->y[0] = y0;
+    g->y[1] = y0 * sqrt(x0 / x1);
+    return c;
+}
+
+/* a, c: against t */
+static void draw_over_t(plot *p, const study *st, const results *r) {
+    const plot_scale t = scale(1, (double)st->rounds);
     plot_curve c[RULES + 2];
-    const double T = (double)st->rounds, big = (double)sizes[SIZES - 1],
-                 mid = (double)sizes[st->late_sizes - 1];
-    double end_t[2] = {1, T}, half_t[2] = {1, pow(T, -0.5)}, end_n[2] = {16, big},
-           half_n[2] = {0.5, 0.5 * sqrt(16 / big)};
-    double bound[2][MAX_POINTS];
-    plot_curve guide_t = {"slope -1/2", 2, end_t, half_t, NULL, NULL, 7, 1};
-    plot_curve guide_n = {"slope -1/2", 2, end_n, half_n, NULL, NULL, 7, 1};
-    if (plot_open(&p, path, 1100, 700, "The theorem, measured on a task where all is known") != 0)
-        return -1;
-    snprintf(later, sizeof later, "b  ||d - grad J_H|| at t = %d, f = sqrt(N)", (int)st->late);
+    guide g;
     for (int k = 0; k < RULES; k++) c[k] = curve_of(agg_rule_name(rules[k]), &r->error[k], k);
     c[RULES] = curve_of("no adversaries (mean)", &r->honest, 6);
-    c[RULES + 1] = guide_t;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note",
-              "a, c: 16 agents, 4 Byzantine; b: sqrt(N) of N; ALIE, strength 1.5. Means and 95 % "
-              "confidence");
-    plot_legend(&p, 66, 80, c, RULES + 2);
-    panel(&p, 0, "a  ||d_t - grad J_H(theta_t)||", "t", "error", scale(1, T), scale(1e-3, 2), c,
-          RULES + 2);
-    for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->first[k], k);
-    c[RULES] = guide_n;
-    panel(&p, 1, "b  ||d - grad J_H|| at t = 1, f = sqrt(N)", "N", NULL, scale(16, big),
-          scale(0.02, 1), c, RULES + 1);
-    for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->later[k], k);
-    panel(&p, 2, later, "N", NULL, scale(16, mid), scale(2e-3, 1), c, RULES + 1);
+    c[RULES + 1] = guide_of(&g, 1, 1, t.hi);
+    plot_legend(p, 66, 80, c, RULES + 2);
+    panel(p, 0, "a  ||d_t - grad J_H(theta_t)||", "t", "error", t, scale(1e-3, 2), c, RULES + 2);
     for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->gap[k], k);
     c[RULES] = curve_of("", &r->honest_gap, 6);
-    c[RULES + 1] = guide_t;
-    panel(&p, 3, "c  best J of the ball - J(theta_T)", "T", "gap", scale(1, T), scale(1e-5, 1), c,
-          RULES + 2);
-    for (size_t i = 0; i < st->rule[0]->points; i++) {
-        bound[0][i] = error_bound(st, st->rule[0], r->error[0].x[i]);
-        bound[1][i] = gap_bound(st, st->rule[0], r->error[0].x[i]);
+    panel(p, 3, "c  best J of the ball - J(theta_T)", "T", "gap", t, scale(1e-5, 1), c, RULES + 2);
+}
+
+/* b: against N */
+static void draw_over_n(plot *p, const study *st, const results *r) {
+    const double all = (double)sizes[SIZES - 1], some = (double)sizes[st->late_sizes - 1];
+    plot_curve c[RULES + 1];
+    char title[64];
+    guide g;
+    for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->first[k], k);
+    c[RULES] = guide_of(&g, 16, 0.5, all);
+    panel(p, 1, "b  ||d - grad J_H|| at t = 1, f = sqrt(N)", "N", NULL, scale(16, all),
+          scale(0.02, 1), c, RULES + 1);
+    for (int k = 0; k < RULES; k++) c[k] = curve_of("", &r->later[k], k);
+    snprintf(title, sizeof title, "b  ||d - grad J_H|| at t = %d, f = sqrt(N)", (int)st->late);
+    panel(p, 2, title, "N", NULL, scale(16, some), scale(2e-3, 1), c, RULES + 1);
+}
+
+/* c: MDA below the theorem */
+static void draw_bounds(plot *p, const study *st, const results *r) {
+    const cell *mda = st->rule[0];
+    const series gap = over_t(mda, mda->gap, 0, 1);
+    double error[MAX_POINTS], value[MAX_POINTS];
+    for (size_t i = 0; i < mda->points; i++) {
+        error[i] = error_bound(st, mda, gap.x[i]);
+        value[i] = gap_bound(st, mda, gap.x[i]);
     }
-    const series gap = over_t(st->rule[0], st->rule[0]->gap, 0, 1);
-    const plot_curve five[5] = {{"bound of J* - J", gap.n, gap.x, bound[1], NULL, NULL, 1, 1},
-                                {"bound of the error", gap.n, gap.x, bound[0], NULL, NULL, 0, 1},
+    const plot_curve five[5] = {{"bound of J* - J", gap.n, gap.x, value, NULL, NULL, 1, 1},
+                                {"bound of the error", gap.n, gap.x, error, NULL, NULL, 0, 1},
                                 curve_of("J* - J", &gap, 1),
                                 curve_of("error", &r->error[0], 0),
                                 curve_of("J* - J without ball", &r->free_gap, 2)};
-    panel(&p, 4, "c  bounds (dashed) above MDA's runs", "T", NULL, scale(1, T), scale(1e-3, 1e9),
-          five, 5);
+    panel(p, 4, "c  bounds (dashed) above MDA's runs", "T", NULL, scale(1, (double)st->rounds),
+          scale(1e-3, 1e9), five, 5);
     for (int k = 0; k < 5; k++)
-        plot_legend(&p, 436 + 150 * (k / 3), 560 + 16 * (k % 3), &five[k], 1);
+        plot_legend(p, 436 + 150 * (k / 3), 560 + 16 * (k % 3), &five[k], 1);
+}
+
+/* d */
+static void draw_by_delta(plot *p, const study *st, const results *r) {
+    const double all = (double)sizes[SIZES - 1], some = (double)sizes[st->late_sizes - 1];
+    char name[3][48];
+    plot_curve c[4];
+    guide g;
     for (int k = 0; k < 3; k++) {
         snprintf(name[k], sizeof name[k], "f = N^%.2f, slope %.2f", delta[k],
                  r->by_delta[k].slope.value);
         c[k] = curve_of(name[k], &r->by_delta[k], k);
     }
-    c[3] = guide_n;
-    panel(&p, 5, "d  CWTM, f = N^delta", "N", NULL, scale(16, mid), scale(2e-3, 1), c, 4);
-    for (int k = 0; k < 3; k++) plot_legend(&p, 910, 436 + 16 * k, &c[2 - k], 1);
+    c[3] = guide_of(&g, 16, 0.5, all);
+    panel(p, 5, "d  CWTM, f = N^delta", "N", NULL, scale(16, some), scale(2e-3, 1), c, 4);
+    for (int k = 0; k < 3; k++) plot_legend(p, 910, 436 + 16 * k, &c[2 - k], 1);
+}
+
+static int draw(const char *path, const study *st, const results *r) {
+    plot p;
+    if (plot_open(&p, path, 1100, 700, "The theorem, measured where all is known") != 0) return -1;
+    plot_text(&p, 20, 54, PLOT_LEFT, "note",
+              "a, c: 16 agents, 4 of them are Byzantine; b: sqrt(N) of N are; ALIE, strength 1.5. "
+              "Means and 95 % confidence");
+    draw_over_t(&p, st, r);
+    draw_over_n(&p, st, r);
+    draw_bounds(&p, st, r);
+    draw_by_delta(&p, st, r);
     return plot_close(&p);
 }
 
@@ -660,13 +685,16 @@ int main(int argc, char **argv) {
     paper_claims c;
     const int quick =
         paper_quick(argc, argv,
-                    "usage: speedup [--quick]\nMeasures the paper's theorem on a small task: "
-                    "writes build/speedup.svg, .csv and .md.\n");
+                    "usage: speedup [--quick]\n"
+                    "Measures the paper's theorem on a small MDP: writes build/speedup.svg, .csv "
+                    "and .md.\n");
     const double from = paper_wall();
-    make_task();
+    make_mdp();
     st.k = know();
     st.policy = rn_make_table_policy(&st.table, S, A);
-    st.rounds = quick ? 1024 : 4096, st.seeds = quick ? 4 : 12, st.late = quick ? 64 : 256,
+    st.rounds = quick ? 1024 : 4096;
+    st.seeds = quick ? 4 : 12;
+    st.late = quick ? 64 : 256;
     st.late_sizes = quick ? 4 : 5;
     st.first_seeds = quick ? 12 : MAX_SEEDS;
     st.horizon = rn_theory_horizon((double)st.rounds, discount);

@@ -1,8 +1,8 @@
-/* table1: the paper's table 1, measured. For each rule: lambda by the formula; the largest ||F -
-   mean_G|| / diam_G that an optimising adversary reaches; what the rule costs in N and d, with
-   fitted exponents; whether it is order-optimal. The adversary chooses everything: the f hostile
-   rows and the honest ones too, for the guarantee is for all of them. The idea: a bound is only
-   interesting beside the worst case somebody could build. */
+/* table1: the paper's table 1, measured. For each rule: lambda by the formula; the largest
+   ||F - mean_G|| / diam_G that an optimising adversary reaches; what the rule costs in N and d,
+   with fitted exponents; whether it is order-optimal. The adversary chooses everything: the f
+   hostile rows and the honest ones too, for the guarantee is for all of them.
+   The idea: a bound is only interesting beside the worst case somebody could build. */
 #define _POSIX_C_SOURCE 200809L
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
@@ -13,18 +13,29 @@ enum { RULES = 6, MAX_N = 10, MAX_F = 4, MAX_DIM = 4 };
 
 enum { SIZES = 5, BIG_N = 256, BIG_DIM = 65536, FIX_N = 16, FIX_DIM = 2048 };
 
-static const agg_rule rules[RULES] = {AGG_MDA, AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
-static const char *const paper_cost[RULES] = {"NP-hard", "d N",   "d N",
-                                              "d N",     "d N^2", "d N log^3 N"};
+#define SORTED "; columns are sorted by a network of N log^2 N comparisons"
+
+/* the cost by the paper, and why the exponent may differ: choices of the implementation, not of the
+   rule */
+static const struct row {
+    agg_rule rule;
+    const char *cost, *remark;
+} table[RULES] = {
+    {AGG_MDA, "NP-hard", ""},
+    {AGG_CWTM, "d N", SORTED},
+    {AGG_MEAMED, "d N", SORTED},
+    {AGG_CWMED, "d N", SORTED},
+    {AGG_KRUM, "d N^2", ""},
+    {AGG_GM, "d N log^3 N", "; works on all pair distances, d N^2, so that it can prove its gap"}};
+
 static const size_t dims[] = {1, 2, MAX_DIM};
 static const size_t size_n[SIZES] = {16, 32, 64, 128, BIG_N};
 static const size_t size_dim[SIZES] = {4096, 8192, 16384, 32768, BIG_DIM};
 
-#define SORTED "; columns are sorted by a network of N log^2 N comparisons"
-
+/* rows 0 .. n-f-1 are honest: the set G */
 typedef struct instance {
     float x[MAX_N][MAX_DIM];
-} instance; /* rows 0 .. n-f-1 are honest: the set G */
+} instance;
 
 typedef struct worst {
     double ratio, lambda;
@@ -32,9 +43,9 @@ typedef struct worst {
 } worst;
 
 typedef struct cost {
-    double n[SIZES], dim[SIZES];
+    double n[SIZES], dim[SIZES]; /* seconds at size_n, size_dim */
     paper_slope in_n, in_dim;
-} cost; /* seconds */
+} cost;
 
 typedef struct found {
     worst at[MAX_N + 1][MAX_F + 1];
@@ -138,10 +149,13 @@ static double climb(const agg_desc *d, size_t steps, uint64_t *state) {
         next = now;
         change(&next, d, step, state);
         const double ratio = ratio_of(d, &next);
-        if (ratio > best)
-            best = ratio, now = next, step = fmin(2, step * 1.5);
-        else
+        if (ratio > best) {
+            best = ratio;
+            now = next;
+            step = fmin(2, step * 1.5);
+        } else {
             step = step > 1e-4 ? step * 0.98 : 0.5; /* stuck: big steps again */
+        }
     }
     return best;
 }
@@ -155,7 +169,9 @@ static void attack(found *r, agg_rule rule, size_t n, size_t f, size_t starts, s
         for (size_t s = 0; s < starts; s++) {
             const double ratio = climb(&d, steps, &state);
             if (w->lambda > 0 && ratio / lambda <= w->ratio / w->lambda) continue;
-            w->ratio = ratio, w->lambda = lambda, w->dim = dims[k];
+            w->ratio = ratio;
+            w->lambda = lambda;
+            w->dim = dims[k];
         }
     }
     r->tightest = fmax(r->tightest, w->ratio / w->lambda);
@@ -175,7 +191,8 @@ static double seconds(agg_rule rule, size_t n, size_t dim, const float *data, do
         const double from = paper_cpu();
         if (agg_aggregate(&d, rows, out, scratch, size, NULL) > AGG_INEXACT) exit(1);
         const double took = paper_cpu() - from;
-        best = fmin(best, took), spent += took;
+        best = fmin(best, took);
+        spent += took;
     }
     free(scratch);
     return best;
@@ -205,56 +222,46 @@ static void measure(found r[RULES], int quick) {
     for (int k = 0; k < RULES; k++) {
         for (size_t n = lowest; n <= MAX_N; n++, paper_progress_add(&p, 1))
             for (size_t f = 1; 2 * f < n; f++)
-                attack(&r[k], rules[k], n, f, n < MAX_N ? starts / 4 : starts, steps);
-        measure_cost(&r[k].cost, rules[k], data, quick ? 0.02 : 0.2);
+                attack(&r[k], table[k].rule, n, f, n < MAX_N ? starts / 4 : starts, steps);
+        measure_cost(&r[k].cost, table[k].rule, data, quick ? 0.02 : 0.2);
         paper_progress_add(&p, 1);
     }
     free(data);
 }
 
 /* ---- what to show */
+static void print_rule(paper_claims *c, const found *r, int k) {
+    const char *order = agg_rule_is_order_optimal(table[k].rule) ? "yes" : "no";
+    paper_row_name(c, 7, agg_rule_name(table[k].rule));
+    for (int f = 1; f <= MAX_F; f++)
+        paper_cell(c, 15, "%.3f / %.3f", r->at[MAX_N][f].ratio, r->at[MAX_N][f].lambda);
+    paper_cell(c, 33, "%.1f %%", 100 * r->tightest);
+    paper_cell(c, 19, "%s", table[k].cost);
+    paper_cell(c, 16, "d^%.2f N^%.2f", r->cost.in_dim.value, r->cost.in_n.value);
+    paper_cell(c, 14, "%s", order);
+    paper_row_end(c, 0);
+}
+
 static void print_tables(paper_claims *c, const found r[RULES]) {
-    char line[256];
     paper_note(c,
                "N = %d, f = 1 .. %d: the largest ratio found / lambda (d is 1, 2 or 4, where it "
                "came nearest).\n",
                MAX_N, MAX_F);
-    fprintf(c->md,
-            "| rule | f = 1 | f = 2 | f = 3 | f = 4 | nearest to lambda, any N <= %d | cost by the "
-            "paper | measured | "
-            "order-optimal |\n|---|---|---|---|---|---|---|---|---|\n",
-            MAX_N);
-    printf("%-7s %-15s %-15s %-15s %-15s %-8s %-12s %-16s %s\n", "", "f = 1", "f = 2", "f = 3",
-           "f = 4", "nearest", "the paper", "measured", "order-optimal");
-    for (int k = 0; k < RULES; k++) {
-        const char *name = agg_rule_name(rules[k]),
-                   *best = agg_rule_is_order_optimal(rules[k]) ? "yes" : "no";
-        fprintf(c->md, "| %s |", name);
-        printf("%-7s ", name);
-        for (int f = 1; f <= MAX_F; f++) {
-            const worst *w = &r[k].at[MAX_N][f];
-            snprintf(line, sizeof line, "%.3f / %.3f", w->ratio, w->lambda);
-            fprintf(c->md, " %s |", line);
-            printf("%-15s ", line);
-        }
-        snprintf(line, sizeof line, "d^%.2f N^%.2f", r[k].cost.in_dim.value, r[k].cost.in_n.value);
-        fprintf(c->md, " %.1f %% | %s | %s | %s |\n", 100 * r[k].tightest, paper_cost[k], line,
-                best);
-        printf("%5.1f %%  %-12s %-16s %s\n", 100 * r[k].tightest, paper_cost[k], line, best);
-    }
+    paper_row_name(c, 7, "rule");
+    for (int f = 1; f <= MAX_F; f++) paper_cell(c, 15, "f = %d", f);
+    paper_cell(c, 33, "nearest to lambda, any N <= %d", MAX_N);
+    paper_cell(c, 19, "cost by the paper");
+    paper_cell(c, 16, "measured");
+    paper_cell(c, 14, "order-optimal");
+    paper_row_end(c, MAX_F + 5);
+    for (int k = 0; k < RULES; k++) print_rule(c, &r[k], k);
     paper_note(c,
                "Cost: least thread CPU time of several calls, f = N/5, rows of independent normal "
-               "numbers; exponents by "
-               "least squares over N = %d .. %d at d = %d and d = %d .. %d at N = %d. A bound is "
-               "not a law for small sizes: "
-               "parts that grow more slowly pull the exponents down, caches push them up.",
+               "numbers; exponents by least squares over N = %d .. %d at d = %d and d = %d .. %d "
+               "at N = %d. A bound is not a law for small sizes: parts that grow more slowly pull "
+               "the exponents down, caches push them up.",
                (int)size_n[0], BIG_N, FIX_DIM, (int)size_dim[0], BIG_DIM, FIX_N);
 }
-
-/* why an exponent may differ from the paper's: choices of the implementation, not of the rule */
-static const char *const remark[RULES] = {
-    "",     SORTED, SORTED,
-    SORTED, "",     "; works on all pair distances, d N^2, so that it can prove its gap"};
 
 /* 1 if lambda is a bound everywhere */
 static int print_claims(paper_claims *c, const found r[RULES]) {
@@ -262,78 +269,77 @@ static int print_claims(paper_claims *c, const found r[RULES]) {
     for (int k = 0; k < RULES; k++) {
         char claim[160];
         const double n = r[k].cost.in_n.value, d = r[k].cost.in_dim.value;
-        const int square = rules[k] == AGG_KRUM;
-        snprintf(claim, sizeof claim, "%s: no instance exceeds lambda", agg_rule_name(rules[k]));
+        const int square = table[k].rule == AGG_KRUM;
+        snprintf(claim, sizeof claim, "%s: no instance exceeds lambda",
+                 agg_rule_name(table[k].rule));
         paper_claim(c, r[k].tightest <= 1.00001, claim, "nearest: %.2f %% of lambda",
                     100 * r[k].tightest);
         sound &= r[k].tightest <= 1.00001;
-        snprintf(claim, sizeof claim, "%s: costs %s", agg_rule_name(rules[k]), paper_cost[k]);
-        if (rules[k] == AGG_MDA)
+        snprintf(claim, sizeof claim, "%s: costs %s", agg_rule_name(table[k].rule), table[k].cost);
+        if (table[k].rule == AGG_MDA)
             paper_claim(c, n < 3 && d < 1.3,
                         "MDA: NP-hard, yet usable (the worst case was not looked for)",
                         "d^%.2f N^%.2f on these rows; %.1f ms at N = %d, f = %d", d, n,
                         1e3 * r[k].cost.n[SIZES - 1], BIG_N, BIG_N / 5);
         else
             paper_claim(c, fabs(d - 1) < 0.25 && fabs(n - (square ? 2 : 1)) < 0.25, claim,
-                        "d^%.2f N^%.2f; %.2f ms at N = %d, "
-                        "d = %d%s",
-                        d, n, 1e3 * r[k].cost.n[SIZES - 1], BIG_N, FIX_DIM, remark[k]);
+                        "d^%.2f N^%.2f; %.2f ms at N = %d, d = %d%s", d, n,
+                        1e3 * r[k].cost.n[SIZES - 1], BIG_N, FIX_DIM, table[k].remark);
     }
     return sound;
 }
 
+/* the bound and what was found, against f */
+static void draw_ratio(plot *p, const found *r, int k) {
+    double f[MAX_F], zero[MAX_F] = {0}, ratio[MAX_F], lambda[MAX_F], nearest = 0;
+    char title[64];
+    for (int i = 0; i < MAX_F; i++) {
+        const worst *w = &r->at[MAX_N][i + 1];
+        f[i] = i + 1;
+        ratio[i] = w->ratio;
+        lambda[i] = w->lambda;
+        nearest = fmax(nearest, w->ratio / w->lambda);
+    }
+    snprintf(title, sizeof title, "%s: up to %.0f %% of lambda", agg_rule_name(table[k].rule),
+             100 * nearest);
+    const plot_curve two[2] = {
+        {"found", MAX_F, f, ratio, zero, ratio, k, 0},
+        {"lambda", MAX_F, f, lambda, NULL, NULL, 7, 1}}; /* on top: both are seen */
+    const plot_chart chart = {
+        title, "f", k % 3 ? NULL : "ratio", {1, 4, 0}, {0, k < 3 ? 1.5 : 3, 0}, two, 2};
+    const plot_box page = plot_make_box(14, 66, 872, 410);
+    plot_curves(p, plot_cell(page, 2, 3, (size_t)k / 3, (size_t)k % 3), &chart);
+}
+
+/* side 0: against N; 1: against d */
+static void draw_cost(plot *p, const found r[RULES], size_t side) {
+    const size_t *size = side ? size_dim : size_n;
+    double x[SIZES], ms[RULES][SIZES];
+    plot_curve curve[RULES];
+    char title[64];
+    for (int i = 0; i < SIZES; i++) x[i] = (double)size[i];
+    for (int k = 0; k < RULES; k++) {
+        const plot_curve one = {agg_rule_name(table[k].rule), SIZES, x, ms[k], NULL, NULL, k, 0};
+        curve[k] = one;
+        for (int i = 0; i < SIZES; i++) ms[k][i] = 1e3 * (side ? r[k].cost.dim[i] : r[k].cost.n[i]);
+    }
+    snprintf(title, sizeof title, side ? "cost against d, N = %d" : "cost against N, d = %d",
+             side ? FIX_N : FIX_DIM);
+    const plot_scale sx = {x[0], x[SIZES - 1], 1}, sy = {0.01, 20, 1};
+    const plot_chart chart = {title, side ? "d" : "N", side ? NULL : "ms", sx, sy, curve, RULES};
+    plot_curves(p, plot_cell(plot_make_box(14, 500, 872, 250), 1, 2, 0, side), &chart);
+    if (side) plot_legend(p, 66, 494, curve, RULES);
+}
+
 static int draw(const char *path, const found r[RULES]) {
     plot p;
-    double xn[SIZES], xd[SIZES], f[MAX_F], zero[MAX_F] = {0}, ratio[RULES][MAX_F],
-                                           lambda[RULES][MAX_F], ms[2][RULES][SIZES];
-    plot_curve curve[RULES];
     if (plot_open(&p, path, 900, 760, "Table 1: lambda, the worst case found, and the cost") != 0)
         return -1;
     plot_text(&p, 20, 54, PLOT_LEFT, "note",
               "||F - mean_G|| / diam_G for N = 10 against f: the bound lambda (dashed), and "
               "the most an optimising adversary reaches (solid)");
-    for (int i = 0; i < SIZES; i++) xn[i] = (double)size_n[i], xd[i] = (double)size_dim[i];
-    for (int i = 0; i < MAX_F; i++) f[i] = i + 1;
-    for (int k = 0; k < RULES; k++) {
-        char title[64];
-        double near = 0;
-        for (int i = 0; i < MAX_F; i++) {
-            const worst *w = &r[k].at[MAX_N][i + 1];
-            ratio[k][i] = w->ratio, lambda[k][i] = w->lambda,
-            near = fmax(near, w->ratio / w->lambda);
-        }
-        for (int i = 0; i < SIZES; i++)
-            ms[0][k][i] = 1e3 * r[k].cost.n[i], ms[1][k][i] = 1e3 * r[k].cost.dim[i];
-        snprintf(title, sizeof title, "%s: up to %.0f %% of lambda", agg_rule_name(rules[k]),
-                 100 * near);
-        const plot_curve two[2] = {
-            {"found", MAX_F, f, ratio[k], zero, ratio[k], k, 0},
-            {"lambda", MAX_F, f, lambda[k], NULL, NULL, 7, 1}}; /* on top: both are seen */
-        const plot_chart chart = {
-            title, "f", k % 3 ? NULL : "ratio", {1, 4, 0}, {0, k < 3 ? 1.5 : 3, 0}, two, 2};
-        plot_curves(&p,
-                    plot_cell(plot_make_box(14, 66, 872, 410), 2, 3, (size_t)k / 3, (size_t)k % 3),
-                    &chart);
-    }
-    for (int side = 0; side < 2; side++) {
-        char title[64];
-        for (int k = 0; k < RULES; k++) {
-            const plot_curve one = {
-                agg_rule_name(rules[k]), SIZES, side ? xd : xn, ms[side][k], NULL, NULL, k, 0};
-            curve[k] = one;
-        }
-        snprintf(title, sizeof title, side ? "cost against d, N = %d" : "cost against N, d = %d",
-                 side ? FIX_N : FIX_DIM);
-        const plot_chart chart = {title,
-                                  side ? "d" : "N",
-                                  side ? NULL : "ms",
-                                  {side ? xd[0] : xn[0], side ? xd[SIZES - 1] : xn[SIZES - 1], 1},
-                                  {0.01, 20, 1},
-                                  curve,
-                                  RULES};
-        plot_curves(&p, plot_cell(plot_make_box(14, 500, 872, 250), 1, 2, 0, (size_t)side), &chart);
-    }
-    plot_legend(&p, 66, 494, curve, RULES);
+    for (int k = 0; k < RULES; k++) draw_ratio(&p, &r[k], k);
+    for (size_t side = 0; side < 2; side++) draw_cost(&p, r, side);
     return plot_close(&p);
 }
 
@@ -341,8 +347,9 @@ int main(int argc, char **argv) {
     static found r[RULES];
     paper_claims c;
     const int quick = paper_quick(argc, argv,
-                                  "usage: table1 [--quick]\nMeasures the paper's table 1: writes "
-                                  "build/table1.md and build/table1.svg.\n");
+                                  "usage: table1 [--quick]\n"
+                                  "Measures the paper's table 1: writes build/table1.md and "
+                                  "build/table1.svg.\n");
     const double from = paper_wall();
     measure(r, quick);
     if (paper_claims_open(&c, "build/table1.md", "Table 1: resilience and cost of the rules") != 0)

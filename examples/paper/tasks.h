@@ -7,19 +7,14 @@
 #include "../envs/cartpole.h"
 #include "../envs/inverted_pendulum.h"
 
-enum {
-    TASKS = 2,
-    LEARNERS = 8,
-    ROBUST = 6,
-    SM = 6,
-    PG_SM = 7
-}; /* six resilient rules, the mean, vanilla PG */
+/* learners: six resilient rules, the mean, vanilla policy gradient with the mean */
+enum { TASKS = 2, LEARNERS = 8, ROBUST = 6, SM = 6, PG_SM = 7 };
 
 /* clang-format off */
 static const learner learners[LEARNERS] = {
-    {"MDA", AGG_MDA, 0, 0},   {"CWTM", AGG_CWTM, 0, 0}, {"CWMed", AGG_CWMED, 0, 0}, {"MeaMed", AGG_MEAMED, 0, 0},
-    {"Krum", AGG_KRUM, 0, 0}, {"GM", AGG_GM, 0, 0},     {"SM", AGG_MEAN, 0, 0},     {"PG-SM", AGG_MEAN, 1, 1}};
-
+    {"MDA",    AGG_MDA,    0, 0}, {"CWTM", AGG_CWTM, 0, 0}, {"CWMed", AGG_CWMED, 0, 0},
+    {"MeaMed", AGG_MEAMED, 0, 0}, {"Krum", AGG_KRUM, 0, 0}, {"GM",    AGG_GM,    0, 0},
+    {"SM",     AGG_MEAN,   0, 0}, {"PG-SM", AGG_MEAN, 1, 1}};
 /* clang-format on */
 
 /* their Krum averages the N-f best */
@@ -30,14 +25,13 @@ PLOT_FN const learner *learner_of(int i, int authors) {
 
 /* What was chosen, and why:
    - ridge baseline and the causal form of B u: the same expectation with far less noise. Not in the
-   paper.
+     paper.
    - discount: the lower, the less noise; too low, and the far side of a trajectory no longer
-   counts.
+     counts.
    - gamma falls: a normalised step does not get shorter near the top by itself.
    - InvertedPendulum: eta and gamma lower, as Krum follows the random actors unless the honest
-   vectors are close to
-     each other. log-std stays at -0.5 or above: with less noise in the actions nothing is found.
-     Steps beyond 300 would weigh below 0.985^300 = 1 %. */
+     vectors are close to each other. log-std stays at -0.5 or above: with less noise in the actions
+     nothing is found. Steps beyond 300 would weigh below 0.985^300 = 1 %. */
 typedef struct recipe_row {
     size_t hidden, horizon;
     double discount, eta, gamma, gamma_end;
@@ -74,10 +68,14 @@ PLOT_FN void recipe_text(char *text, size_t size) {
                               (int)row[t]->gamma_rounds);
 }
 
-PLOT_FN recipe cartpole_recipe(const learner *l) { return recipe_of(&cartpole_row, 4, 2, l); }
+PLOT_FN recipe cartpole_recipe(const task *k, const learner *l) {
+    (void)k;
+    return recipe_of(&cartpole_row, 4, 2, l);
+}
 
-PLOT_FN recipe pendulum_recipe(const learner *l) {
+PLOT_FN recipe pendulum_recipe(const task *k, const learner *l) {
     recipe r = recipe_of(&pendulum_row, 4, 1, l);
+    (void)k;
     r.net.gaussian = 1;
     r.net.log_std = r.net.log_std_min = -0.5;
     r.net.log_std_max = 2;
@@ -85,9 +83,9 @@ PLOT_FN recipe pendulum_recipe(const learner *l) {
 }
 
 /* The settings of the authors' code: no recursion, Adam, whitened returns, a vanilla PG with more
-   trajectories a step and another step size. Left out: its faults in "random action", Krum's
-   neighbours and MeaMed; only the heads of its Gaussian policy have no biases, here no layer has.
-   */
+   trajectories a round and another step size. Left out: its faults in "random action", Krum's
+   neighbours and MeaMed; only the heads of its Gaussian policy have no biases, here no layer has
+   any. */
 PLOT_FN recipe authors_recipe(const learner *l, size_t outputs, double discount, double rate) {
     recipe r;
     memset(&r, 0, sizeof r);
@@ -105,26 +103,33 @@ PLOT_FN recipe authors_recipe(const learner *l, size_t outputs, double discount,
     return r;
 }
 
-PLOT_FN recipe cartpole_authors(const learner *l) {
+PLOT_FN recipe cartpole_authors(const task *k, const learner *l) {
     recipe r = authors_recipe(l, 2, 0.999, l->no_memory ? 1e-3 : 5e-3);
+    (void)k;
     r.net.hidden[0] = r.net.hidden[1] = 16;
     r.net.activation = RN_RELU;
     if (l->no_memory) r.method.batch = 16;
     return r;
 }
 
-PLOT_FN recipe pendulum_authors(const learner *l) {
+PLOT_FN recipe pendulum_authors(const task *k, const learner *l) {
     recipe r = authors_recipe(l, 1, 0.995, l->no_memory ? 8e-5 : 5e-4);
+    (void)k;
     r.net.hidden[0] = r.net.hidden[1] = 64;
     r.net.gaussian = r.net.state_std = r.net.no_bias = 1;
-    r.net.log_std_min = -20, r.net.log_std_max = -2;
+    r.net.log_std_min = -20;
+    r.net.log_std_max = -2;
     if (l->no_memory) r.method.batch = 48;
     return r;
 }
 
-PLOT_FN rn_env cartpole_make(void *state) { return cartpole_env((cartpole *)state); }
+PLOT_FN rn_env cartpole_make(const task *k, void *state) {
+    (void)k;
+    return cartpole_env((cartpole *)state);
+}
 
-PLOT_FN rn_env pendulum_make(void *state) {
+PLOT_FN rn_env pendulum_make(const task *k, void *state) {
+    (void)k;
     return inverted_pendulum_env((inverted_pendulum *)state);
 }
 
@@ -137,16 +142,4 @@ static const task tasks[2][TASKS] = { /* our recipes, the authors' */
 
 /* clang-format on */
 
-PLOT_FN attack attack_of_kind(rn_attack_kind kind, const char *name) {
-    attack a;
-    memset(&a, 0, sizeof a);
-    a.name = name, a.desc.kind = kind;
-    return a;
-}
-
-PLOT_FN attack attack_of_vector(agg_attack_kind kind) {
-    attack a = attack_of_kind(RN_ATTACK_VECTOR, agg_attack_name(kind));
-    a.desc.vector.kind = kind;
-    return a;
-}
 #endif /* TASKS_H */

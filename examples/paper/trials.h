@@ -1,23 +1,21 @@
 /* trials.h - training runs for the figures of the paper: tasks with their recipes, the algorithms
    that are compared, and a grid of runs on all cores that goes on where it was interrupted.
 
-       trial t = trial_make(&cartpole_task, &learners[0], &attacks[2], 1);   // task, algorithm, attack, seed
+       trial t = trial_make(&task, &learners[0], &attacks[2], 1);      // the last is the seed
        trials_run(&t, 1, "build/figure.part", "settings that must be the same");
        for (size_t i = 0; i < t.points; i++) printf("%g %g\n", t.x[i], t.score[i]);
        trials_free(&t, 1);
 
-   A trial's score is the mean return of ten trajectories with the most likely actions, every twenty
-   trajectories. Define _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
+   The score of a trial is the mean return of ten trajectories with the most likely actions, every
+   twenty trajectories. Define _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
 #ifndef TRIALS_H
 #define TRIALS_H
 #include "../../resnharpg.h"
 #include "paper.h"
 #include "../pool.h"
 
-enum {
-    TRIAL_TRAJECTORIES = 10,
-    TRIAL_EVERY = 20
-}; /* of an evaluation; trajectories per agent from one evaluation to the next */
+/* trajectories of an evaluation; trajectories per agent from one evaluation to the next */
+enum { TRIAL_TRAJECTORIES = 10, TRIAL_EVERY = 20 };
 
 typedef struct learner { /* a line in a figure */
     const char *name;
@@ -26,8 +24,8 @@ typedef struct learner { /* a line in a figure */
     int no_memory;  /* 1: eta = 1 */
 } learner;
 
-typedef struct
-    recipe { /* everything else that is to be chosen: the same for all rules and attacks of a task */
+/* everything else that is to be chosen: the same for all rules and attacks of a task */
+typedef struct recipe {
     rn_net_desc net;
     rn_method method;
     rn_schedule gamma;
@@ -35,19 +33,35 @@ typedef struct
     rn_update_kind update;
 } recipe;
 
-typedef struct task {
+typedef struct task task;
+
+struct task {
     const char *name;
     size_t state_size; /* bytes of one instance */
-    rn_env (*env)(void *state);
-    recipe (*choose)(const learner *l);
-    size_t evaluation_steps; /* a trajectory's length in the evaluation */
+    rn_env (*env)(const task *k, void *state);
+    recipe (*choose)(const task *k, const learner *l);
+    size_t evaluation_steps; /* length of a trajectory in the evaluation */
     double best;             /* the largest return there is, or that the figure shows */
-} task;
+};
 
 typedef struct attack {
     const char *name;
     rn_attack desc;
 } attack;
+
+PLOT_FN attack attack_of_kind(rn_attack_kind kind, const char *name) {
+    attack a;
+    memset(&a, 0, sizeof a);
+    a.name = name;
+    a.desc.kind = kind;
+    return a;
+}
+
+PLOT_FN attack attack_of_vector(agg_attack_kind kind) {
+    attack a = attack_of_kind(RN_ATTACK_VECTOR, agg_attack_name(kind));
+    a.desc.vector.kind = kind;
+    return a;
+}
 
 typedef struct trial {
     const task *task;
@@ -59,19 +73,29 @@ typedef struct trial {
     size_t trajectories;           /* per agent, 1800 */
     size_t points;                 /* the rest is filled in by trials_run */
     int found;                     /* 1: an earlier call had done it */
-    double *x, *score,
-        *steps; /* trajectories per agent so far, return, environment steps of all agents */
+    double *x;                     /* trajectories per agent so far */
+    double *score, *steps;         /* return; environment steps of all agents */
 } trial;
 
 PLOT_FN trial trial_make(const task *k, const learner *l, const attack *a, uint64_t seed) {
     trial t;
     memset(&t, 0, sizeof t);
-    t.task = k, t.learner = l, t.attack = a, t.seed = seed, t.recipe = k->choose(l);
-    t.agents = 10, t.f = t.adversaries = 3, t.trajectories = 1800;
+    t.task = k;
+    t.learner = l;
+    t.attack = a;
+    t.seed = seed;
+    t.recipe = k->choose(k, l);
+    t.agents = 10;
+    t.f = t.adversaries = 3;
+    t.trajectories = 1800;
     return t;
 }
 
 /* ---- one run */
+PLOT_FN rn_env trial_env(const trial *t, char *states, size_t i) {
+    return t->task->env(t->task, states + i * t->task->state_size);
+}
+
 PLOT_FN size_t trial_batch(const trial *t) {
     return t->recipe.method.batch ? t->recipe.method.batch : 1;
 }
@@ -91,7 +115,7 @@ PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
     rn_env *envs = (rn_env *)calloc(t->agents, sizeof *envs);
     rn_trainer *trainer = NULL;
     if (!envs) exit(1);
-    for (size_t i = 0; i < t->agents; i++) envs[i] = t->task->env(states + i * t->task->state_size);
+    for (size_t i = 0; i < t->agents; i++) envs[i] = trial_env(t, states, i);
     rn_trainer_desc d =
         rn_make_trainer_desc(t->agents, t->f, envs, rn_make_net_policy(net, &t->recipe.net));
     d.method = t->recipe.method;
@@ -116,8 +140,7 @@ PLOT_FN double trial_evaluate(const trial *t, const rn_policy *p, const rn_env *
     rn_evaluation e = {0, 0, 0, 0};
     const size_t size = rn_evaluate_scratch_size(env, p);
     void *scratch = malloc(size);
-    d.seed = 7919 * t->seed +
-             point; /* other trajectories in every evaluation, the same for all learners */
+    d.seed = 7919 * t->seed + point; /* new in every evaluation, the same for all learners */
     if (!scratch || rn_evaluate(&d, env, p, theta, scratch, size, &e) != RN_OK) exit(1);
     free(scratch);
     return e.mean;
@@ -133,7 +156,7 @@ PLOT_FN void trial_run(trial *t) {
     if (!states) exit(1);
     trainer = trial_start(t, &net, states);
     policy = rn_make_net_policy(&net, &t->recipe.net);
-    evaluation = t->task->env(states + t->agents * t->task->state_size);
+    evaluation = trial_env(t, states, t->agents);
     for (size_t p = 0; p < t->points; p++) {
         for (size_t i = 0; p > 0 && i < every; i++)
             (void)rn_trainer_run_round(trainer); /* a refusal means: no step */
@@ -173,7 +196,6 @@ PLOT_FN void trials_job_run(void *arg, size_t i) {
    seconds it took. */
 PLOT_FN double trials_run(trial *trials, size_t count, const char *path, const char *settings) {
     const double from = paper_wall();
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     paper_store store;
     trials_job job;
     pool workers;
@@ -183,15 +205,16 @@ PLOT_FN double trials_run(trial *trials, size_t count, const char *path, const c
         t->points = t->trajectories / each + 1;
         t->x = (double *)calloc(3 * t->points, sizeof *t->x);
         if (!t->x) exit(1);
-        t->score = t->x + t->points,
+        t->score = t->x + t->points;
         t->steps = t->score + t->points; /* score and steps are one row of the store */
         for (size_t p = 0; p < t->points; p++) t->x[p] = (double)(p * each);
     }
     if (paper_store_open(&store, path, settings) != 0)
         exit((fprintf(stderr, "cannot write %s\n", path), 1));
-    job.trials = trials, job.store = &store;
+    job.trials = trials;
+    job.store = &store;
     paper_progress_start(&job.progress, (double)count);
-    pool_start(&workers, cores > 1 ? (int)cores : 1);
+    pool_start(&workers, paper_cores());
     pool_run(&workers, count, trials_job_run, &job);
     pool_stop(&workers);
     paper_store_close(&store, 1);

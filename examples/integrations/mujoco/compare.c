@@ -5,9 +5,9 @@
 
    In rare states MuJoCo's answer hangs on the last bit of what it is given: two capsules whose
    middle lines cross are pushed along the rounding error of a zero, and some states amplify
-   rounding a thousandfold. A difference
-   above its bound is excused if MuJoCo differs from itself by as much when the state moves in its
-   last bits, and only then. Excused states are counted; more than 1 in 500 are a miss.
+   rounding a thousandfold. A difference above its bound is excused if MuJoCo differs from itself by
+   as much when the state moves in its last bits, and only then. Excused states are counted; more
+   than 1 in 500 are a miss.
 
    Build and run: make mujoco          usage: compare [states] [seed]          (4000, 1) */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
@@ -33,7 +33,8 @@ static double difference(const double *got, const double *expected, int n) {
     return most;
 }
 
-/* ---- random states: thrown anywhere, then some random control steps, so that bodies lie, slide and fold too */
+/* ---- random states: thrown anywhere, then some random control steps, so that bodies lie, slide
+   and fold too */
 typedef struct world {
     const planar_model *model;
     planar_engine *physics;
@@ -149,8 +150,8 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
         printf("%s: %s\n", m->name, why);
         return 0;
     }
-    w.engine.model->opt.tolerance =
-        1e-30; /* the solver ends at the minimum; by default it may end 4e-11 before */
+    /* the solver ends at the minimum; by default it may end 4e-11 before */
+    w.engine.model->opt.tolerance = 1e-30;
     for (int i = 0; i < states; i++) {
         next_state(&w, &rng);
         compare_state(&w, &t);
@@ -162,15 +163,14 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
     return fine;
 }
 
-/* ---- the environments: both start alike and get the same actions; they part slowly, as far as the task amplifies
-   rounding, so that only the first steps of each trajectory are compared */
-static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t seed) {
+/* ---- the environments: both start alike and get the same actions; they part slowly, as far as the
+   task amplifies rounding, so that only the first steps of each trajectory are compared */
+static int compare_trajectories(rn_env ours, rn_env theirs, uint64_t seed, double *most) {
     enum { TRAJECTORIES = 200, STEPS = 5, MOST = 32 };
 
     rn_random a = rn_make_random(seed, 1), b = a, c = rn_make_random(seed, 2);
     const agg_rng draw = rn_random_rng(&a), again = rn_random_rng(&b), dice = rn_random_rng(&c);
-    double most = 0;
-    int fine = 1;
+    int same_ends = 1;
     for (int e = 0; e < TRAJECTORIES; e++) {
         rn_real obs[2][MOST], act[MOST];
         double reward[2];
@@ -180,38 +180,36 @@ static int compare_envs(const char *name, rn_env ours, rn_env theirs, uint64_t s
             for (size_t i = 0; i < ours.act_dim; i++)
                 act[i] = (rn_real)between(&dice, 1.2 * ours.act_low, 1.2 * ours.act_high);
             const rn_step_result r = ours.step(ours.self, act, &draw, obs[0], &reward[0]);
-            if (theirs.step(theirs.self, act, &again, obs[1], &reward[1]) != r) fine = 0;
-            most = worse(most, difference(&reward[0], &reward[1], 1));
+            if (theirs.step(theirs.self, act, &again, obs[1], &reward[1]) != r) same_ends = 0;
+            *most = worse(*most, difference(&reward[0], &reward[1], 1));
             for (size_t i = 0; i < ours.obs_dim; i++) {
                 const double x = (double)obs[0][i], y = (double)obs[1][i];
-                most = worse(most, difference(&x, &y, 1));
+                *most = worse(*most, difference(&x, &y, 1));
             }
             if (r != RN_RUNNING) break;
         }
     }
-    fine = fine && most <= 1e-6; /* observations may be floats */
-    printf("%-28s %8.1e  %s\n", name, most, fine ? "holds" : "MISSED");
-    return fine;
+    return same_ends;
 }
 
-/* clang-format off */
-
-#define COMPARE_ENVS(task)                                                                     \
-    do {                                                                                       \
-        static task          ours;                                                             \
-        static mujoco_##task theirs;                                                           \
-        rn_env               env;                                                              \
-        char                 why[1000];                                                        \
-        if (mujoco_##task##_env(&theirs, &env, why, sizeof why)) {                             \
-            fine &= compare_envs(#task, task##_env(&ours), env, seed);                         \
-            mujoco_close(&theirs.engine);                                                      \
-        } else {                                                                               \
-            printf("%s: %s\n", #task, why);                                                    \
-            fine = 0;                                                                          \
-        }                                                                                      \
-    } while (0)
-
-/* clang-format on */
+static int compare_env(rn_env (*make)(planar_body *), uint64_t seed) {
+    static planar_body ours;
+    static mujoco_body theirs;
+    const rn_env env = make(&ours);
+    rn_env real;
+    char why[1000];
+    double most = 0;
+    int fine;
+    if (!mujoco_env(&theirs, make(&theirs.body), &real, why, sizeof why)) {
+        printf("%s: %s\n", ours.task->model->name, why);
+        return 0;
+    }
+    fine = compare_trajectories(env, real, seed, &most);
+    fine = fine && most <= 1e-6; /* observations may be floats */
+    printf("%-28s %8.1e  %s\n", ours.task->model->name, most, fine ? "holds" : "MISSED");
+    mujoco_close(&theirs.engine);
+    return fine;
+}
 
 int main(int argc, char **argv) {
     const int states = argc > 1 ? atoi(argv[1]) : 4000;
@@ -232,15 +230,15 @@ int main(int argc, char **argv) {
         fine &= compare_model(&walker2d_model, walker2d_physics, v2, states, seed);
         fine &= compare_model(&half_cheetah_model, half_cheetah_physics, v2, states, seed);
     }
-    fine &= compare_model(&plank_model, plank_physics, 0, states,
-                          seed); /* no tasks, but what else planar.h can do */
+    /* no tasks, but what else planar.h can do */
+    fine &= compare_model(&plank_model, plank_physics, 0, states, seed);
     fine &= compare_model(&contraption_model, contraption_physics, 0, states, seed);
     fine &= compare_model(&contraption_euler_model, contraption_euler_physics, 0, states, seed);
     printf("environments: rewards and observations of 5 steps from 200 starts\n");
-    COMPARE_ENVS(inverted_pendulum);
-    COMPARE_ENVS(inverted_double_pendulum);
-    COMPARE_ENVS(hopper);
-    COMPARE_ENVS(walker2d);
-    COMPARE_ENVS(half_cheetah);
+    fine &= compare_env(inverted_pendulum_env, seed);
+    fine &= compare_env(inverted_double_pendulum_env, seed);
+    fine &= compare_env(hopper_env, seed);
+    fine &= compare_env(walker2d_env, seed);
+    fine &= compare_env(half_cheetah_env, seed);
     return fine ? 0 : 1;
 }

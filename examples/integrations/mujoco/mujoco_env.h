@@ -2,16 +2,17 @@
    resnharpg.h
    SPDX-License-Identifier: MIT OR Unlicense
 
-       static mujoco_hopper h;
+       static mujoco_body h;
        char why[256];
        rn_env env;
-       if (!mujoco_hopper_env(&h, &env, why, sizeof why)) puts(why); // ... train with env ...
+       if (!mujoco_env(&h, hopper_env(&h.body), &env, why, sizeof why)) puts(why);
+       // ... train with env ...
        mujoco_close(&h.engine);
 
    MuJoCo loads the model that the task prints of itself; observation, reward, end and start are the
    task's own code. So only the simulation is another, and it is the same to rounding: see
-   compare.c. For a model of your own, write the four lines of a task's judge and observe, and load
-   your file where mujoco_open() loads the printed one.
+   compare.c. For a model of your own, write a planar_task's observe and judge, and load your file
+   where mujoco_open() loads the printed one.
    Debian: libmujoco-dev; link with -lmujoco. Needs open_memstream() of POSIX 2008. MuJoCo keeps
    more between steps than positions and speeds (where its solver starts from), so that these
    environments cannot be saved inside a trajectory. */
@@ -28,7 +29,6 @@
 typedef struct mujoco {
     mjModel *model;
     mjData *data;
-    int frame_skip;
 } mujoco;
 
 static void mujoco_close(mujoco *e) {
@@ -58,7 +58,6 @@ static int mujoco_open(mujoco *e, const planar_model *m, int v2, char *why, int 
     free(files);
     free(text);
     if (e->model) e->data = mj_makeData(e->model);
-    e->frame_skip = m->frame_skip;
     if (!e->data) mujoco_close(e);
     return e->data != NULL;
 }
@@ -78,67 +77,62 @@ static void mujoco_steps(mujoco *e, int steps, const double *act, double *q, dou
     memcpy(v, e->data->qvel, sizeof *v * (size_t)e->model->nv);
 }
 
-/* a control step; 0: an action that is not finite, nothing is done */
-static int mujoco_control(mujoco *e, const double *act, double *q, double *v) {
-    const double effort = planar_effort(act, e->model->nu);
-    if (!(effort - effort == 0)) return 0;
-    mujoco_steps(e, e->frame_skip, act, q, v);
-    return 1;
+/* ---- an environment: a body of planar.h and the rules of its task, with MuJoCo between */
+typedef struct mujoco_body {
+    planar_body body;
+    mujoco engine;
+} mujoco_body;
+
+/* As Gym reads them: tip (of the last body) and forces of the last evaluation inside the last
+   step. The counterpart of planar_sense(). */
+static void mujoco_sense(const mujoco *e, const planar_model *m, planar_body *b) {
+    const planar_capsule *last = &m->capsule[m->capsules - 1];
+    const int body = e->model->nbody - 1;
+    const double *origin = &e->data->xpos[3 * body], *axes = &e->data->xmat[9 * body];
+    b->tip_x = origin[0] + axes[0] * last->ax + axes[2] * last->az;
+    b->tip_z = origin[2] + axes[6] * last->ax + axes[8] * last->az;
+    memcpy(b->force, e->data->qfrc_constraint, sizeof b->force[0] * (size_t)m->joints);
 }
 
-/* ---- one environment for each task: its state and rules, with MuJoCo between. place and speed: the first of the
-   state's positions and speeds; judge: an expression of state, engine, x (before the step), ctrl and reward. */
-
-/* clang-format off */
-
-#define MUJOCO_TASK(task, motors, place, speed, judge)                                                                 \
-    typedef struct mujoco_##task { task state; mujoco engine; } mujoco_##task;                                         \
-    static void mujoco_##task##_reset(void *self, const agg_rng *rng, rn_real *obs) {                                  \
-        mujoco_##task *t = (mujoco_##task *)self;                                                                      \
-        task##_reset(&t->state, rng, obs);                                                                             \
-        mujoco_set(&t->engine, &t->state.place, &t->state.speed);                                                      \
-    }                                                                                                                  \
-    static rn_step_result mujoco_##task##_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,            \
-                                          double *reward) {                                                            \
-        task   *state = &((mujoco_##task *)self)->state;                                                               \
-        mujoco *engine = &((mujoco_##task *)self)->engine;                                                             \
-        const double x = state->place;                                                                                 \
-        double ctrl[motors];                                                                                           \
-        rn_step_result r = RN_TERMINATED;                                                                                   \
-        int i;                                                                                                         \
-        (void)rng;                                                                                                     \
-        (void)x;                                                                                                       \
-        *reward = 0;                                                                                                   \
-        for (i = 0; i < motors; i++) ctrl[i] = (double)act[i];                                                         \
-        if (mujoco_control(engine, ctrl, &state->place, &state->speed)) r = judge;                                     \
-        task##_observe(state, obs);                                                                                    \
-        return r;                                                                                                      \
-    }                                                                                                                  \
-    static int mujoco_##task##_env(mujoco_##task *self, rn_env *env, char *why, int size) {                            \
-        *env = task##_env(&self->state);                                                                               \
-        env->self = self;                                                                                              \
-        env->reset = mujoco_##task##_reset;                                                                            \
-        env->step = mujoco_##task##_step;                                                                              \
-        env->state_size = 0;                                                                                           \
-        env->save = NULL;                                                                                              \
-        env->load = NULL;                                                                                              \
-        return mujoco_open(&self->engine, &task##_model, 0, why, size);                                                \
-    }
-
-/* clang-format on */
-/* as Gym reads them: tip and forces of the last evaluation inside the last step */
-static rn_step_result mujoco_judge_poles(inverted_double_pendulum *p, const mujoco *e,
-                                         double *reward) {
-    const double *origin = &e->data->xpos[3 * 3],
-                 *axes = &e->data->xmat[3 * 9]; /* of the third body, pole2 */
-    p->tip_x = origin[0] + 0.6 * axes[2];
-    p->tip_z = origin[2] + 0.6 * axes[8];
-    memcpy(p->force, e->data->qfrc_constraint, sizeof p->force);
-    return inverted_double_pendulum_judge(p, reward);
+/* a control step; an action that is not finite ends the trajectory, and nothing is done */
+static rn_step_result mujoco_move(mujoco_body *self, const double *act, double *reward) {
+    planar_body *b = &self->body;
+    const planar_task *t = b->task;
+    const double x = b->q[0], effort = planar_effort(act, self->engine.model->nu);
+    *reward = t->lost_reward;
+    if (!(effort - effort == 0)) return RN_TERMINATED;
+    mujoco_steps(&self->engine, t->model->frame_skip, act, b->q, b->v);
+    if (t->sense) mujoco_sense(&self->engine, t->model, b);
+    return t->judge(b, x, act, reward);
 }
-MUJOCO_TASK(inverted_pendulum, 1, x, v, (*reward = 1, inverted_pendulum_judge(state)))
-MUJOCO_TASK(inverted_double_pendulum, 1, q[0], v[0], mujoco_judge_poles(state, engine, reward))
-MUJOCO_TASK(hopper, 3, q[0], v[0], hopper_judge(state, x, ctrl, reward))
-MUJOCO_TASK(walker2d, 6, q[0], v[0], walker2d_judge(state, x, ctrl, reward))
-MUJOCO_TASK(half_cheetah, 6, q[0], v[0], half_cheetah_judge(state, x, ctrl, reward))
+
+static void mujoco_reset(void *self, const agg_rng *rng, rn_real *obs) {
+    mujoco_body *m = (mujoco_body *)self;
+    planar_reset(&m->body, rng, obs);
+    mujoco_set(&m->engine, m->body.q, m->body.v);
+}
+
+static rn_step_result mujoco_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                                  double *reward) {
+    mujoco_body *m = (mujoco_body *)self;
+    double ctrl[PLANAR_JOINTS];
+    rn_step_result r;
+    (void)rng;
+    planar_read_action(m->body.task, act, ctrl);
+    r = mujoco_move(m, ctrl, reward);
+    m->body.task->observe(&m->body, obs);
+    return r;
+}
+
+/* ours: made of self->body. 0: the reason is in `why` */
+static int mujoco_env(mujoco_body *self, rn_env ours, rn_env *env, char *why, int size) {
+    *env = ours;
+    env->self = self;
+    env->reset = mujoco_reset;
+    env->step = mujoco_step;
+    env->state_size = 0;
+    env->save = NULL;
+    env->load = NULL;
+    return mujoco_open(&self->engine, self->body.task->model, self->body.v2, why, size);
+}
 #endif
