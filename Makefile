@@ -94,7 +94,7 @@ asan:  ## all tests under the address and undefined-behaviour sanitizers
 	    -fsanitize=address,undefined,float-cast-overflow"
 
 # valgrind computes long double as double: programs whose reference needs more than that cannot pass under it
-NO_VALGRIND = test_estimator test_math
+NO_VALGRIND = test_rn_estimator test_rn_math
 valgrind:  ## the float tests under valgrind
 	@if command -v valgrind >/dev/null; then \
 	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
@@ -104,12 +104,12 @@ valgrind:  ## the float tests under valgrind
 portability:  ## compilers, languages, machines, systems: one table, the same bits; QUICK=1 is short, ONLY=text picks rows
 	@sh tests/portability/run.sh $(BUILD)/portability "$(ONLY)"
 
-golden: $(BUILD)/tests/float/test_bits $(BUILD)/tests/double/test_bits  ## store new hashes for the test of the bits
-	@{ echo '/* Made by `make golden` for tests/test_bits.c: task, rule, a hash of theta after each round.'; \
+golden: $(BUILD)/tests/float/test_both_bits $(BUILD)/tests/double/test_both_bits  ## store new hashes for the test of the bits
+	@{ echo '/* Made by `make golden` for tests/test_both_bits.c: task, rule, a hash of theta after each round.'; \
 	   echo '   "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.'; \
 	   echo '   "moves": the task under fixed actions, every 100 steps. */'; \
-	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_bits print && \
-	   echo '#else'             && $(BUILD)/tests/float/test_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
+	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_both_bits print && \
+	   echo '#else'             && $(BUILD)/tests/float/test_both_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
 	mv $(BUILD)/golden.h tests/golden.h
 
 msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at (needs clang)
@@ -117,7 +117,7 @@ msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked 
 	    -fno-sanitize-recover=all -fsanitize=memory -fsanitize-memory-track-origins"
 
 tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
-	@$(MAKE) test BUILD=$(BUILD)/tsan NAMES="test_threads test_laws test_trainer" \
+	@$(MAKE) test BUILD=$(BUILD)/tsan NAMES="test_both_threads test_agg_laws test_rn_trainer" \
 	    CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
 
 # Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the calls promise about time is at

@@ -1,4 +1,4 @@
-/* Made by `make golden` for tests/test_bits.c: task, rule, a hash of theta after each round.
+/* Made by `make golden` for tests/test_both_bits.c: task, rule, a hash of theta after each round.
    "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.
    "moves": the task under fixed actions, every 100 steps. */
 #ifdef AGG_DOUBLE

@@ -6,7 +6,7 @@
 #include "examples/paper/tasks.h"
 #include "greatest.h"
 
-static char path[] = "build/test_paper.XXXXXX";
+static char path[] = "build/test_ex_paper.XXXXXX";
 
 /* the whole file is this */
 static int file_has(const char *text) {
