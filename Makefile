@@ -105,9 +105,9 @@ portability:  ## compilers, languages, machines, systems: one table, the same bi
 	@sh tests/portability/run.sh $(BUILD)/portability "$(ONLY)"
 
 golden: $(BUILD)/tests/float/test_both_bits $(BUILD)/tests/double/test_both_bits  ## store new hashes for the test of the bits
-	@{ echo '/* Made by `make golden` for tests/test_both_bits.c: task, rule, a hash of theta after each round.'; \
-	   echo '   "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.'; \
-	   echo '   "moves": the task under fixed actions, every 100 steps. */'; \
+	@{ echo '/* Made by `make golden` for tests/test_both_bits.c: environment, rule, a hash of theta after each'; \
+	   echo '   round. "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.'; \
+	   echo '   "moves": the environment under fixed actions, every 100 steps. */'; \
 	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_both_bits print && \
 	   echo '#else'             && $(BUILD)/tests/float/test_both_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
 	mv $(BUILD)/golden.h tests/golden.h
