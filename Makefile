@@ -33,11 +33,13 @@ endif
 
 # build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the object, and the list of
 # included files tells which libraries to link. (The headers need none, but a program may include <math.h>.)
-DEPS  = -MD -MP -MF $@.d -MT $@
-LIBS  = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
+DEPS    = -MD -MP -MF $@.d -MT $@
+LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
 	grep -q '/math\.h' $@.d && echo -lm)
-build = @mkdir -p $(@D); rm -f $@; echo "  CC  $@"; \
-	$(1) $(2) $(CFLAGS) $(DEPS) -c $< -o $@.o && $(1) $(CFLAGS) $@.o -o $@ $(LDFLAGS) $(LIBS)
+SAY     = echo "  CC  $@"
+compile = mkdir -p $(@D); rm -f $@; $(SAY); $(1) $(2) $(CFLAGS) $(DEPS) -c $<
+build   = @$(call compile,$(1),$(2)) -o $@.o && $(1) $(CFLAGS) $@.o $(filter %.a,$^) -o $@ $(LDFLAGS) $(LIBS)
+archive = @$(call compile,$(1),$(2)) -o $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
 all: $(EXAMPLES)  ## build the examples (the default)
 ifeq ($(EXAMPLES),)
@@ -67,10 +69,9 @@ table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio
 speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
+TAKES = about 45 seconds on two free cores
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
-	@$(MAKE) -k -j$(JOBS) build-tests || true
-	@$(MAKE) -k -j$(JOBS) run-programs || true
 	@$(MAKE) run-tests
 
 bench:  ## measure speed at plain -O2 and with -march=native; BENCH_QUICK=1 is short
@@ -174,22 +175,23 @@ help:  ## this list
 
 # ---- what the targets above are made of
 
-build-tests: $(TESTS) $(DOCS)
-
-# each test program writes its log, several at a time; tests/run.sh reads them in order
-LIMIT := $(shell command -v timeout >/dev/null 2>&1 && echo timeout $${TEST_TIMEOUT:-900})
-run-programs: $(TESTS:=.log)
-$(TESTS:=.log): %.log: % always
-	@rm -f $@; $(LIMIT) $(RUNNER) $< >$@.part 2>&1 </dev/null; echo "status $$?" >>$@.part; mv $@.part $@
-
+# Programs are compiled and run as their turn comes, several at a time: a program is run as soon as it is compiled.
+# (Which examples there are is known when make starts anew after they were extracted.)
+PROGRAMS = $(TESTS) $(DOCS)
 run-tests:
 	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
-	@sh tests/run.sh $(BUILD) $(TESTS) $(DOCS)
+	@sh tests/run.sh begin $(BUILD) "$(TAKES)" $(PROGRAMS)
+	@$(MAKE) -k -j$(JOBS) $(PROGRAMS:=.result) || true
+	@sh tests/run.sh end $(BUILD) $(PROGRAMS)
+
+$(PROGRAMS:=.result): %.result: % always
+	@sh tests/run.sh one $(BUILD) $<
 
 $(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs $(PAGES) $(HEADERS)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	@$< $(@D) $(PAGES) $(HEADERS) && touch $@
 
+LINKED       = $(TEST_FLAGS) -DTEST_LINKED
 BENCH_O2     = -O2
 BENCH_NATIVE = -O2 -march=native
 $(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
@@ -200,15 +202,22 @@ $(BUILD)/bench/native/estimator: CFLAGS = -O3 -march=native
 DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
 
 $(BUILD)/paper/%:        C99 += -Iexamples
-$(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -O1 -g
+# The least sum of compiling and running: the headers' code, which all programs share, is optimised, the programs hardly.
+# A program that has the code itself, because it tests private functions, takes nothing from library.a.
+$(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -Og -g1
+$(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
+$(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
+$(BUILD)/tests/%/test_env_planar: CFLAGS = -O1 -g1
+$(BUILD)/tests/float/library.a:  tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99))
+$(BUILD)/tests/double/library.a: tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99) -DAGG_DOUBLE)
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/fuzz/float/%:   tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests)
 $(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests -DAGG_DOUBLE)
 $(BUILD)/tests/soak:     CFLAGS = -O2 -g
-$(BUILD)/tests/float/%:  tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS))
-$(BUILD)/tests/double/%: tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS) -DAGG_DOUBLE)
+$(BUILD)/tests/float/%:  tests/%.c $(BUILD)/tests/float/library.a  $(BUILD)/flags ; $(call build,$(CC),$(C99) $(LINKED))
+$(BUILD)/tests/double/%: tests/%.c $(BUILD)/tests/double/library.a $(BUILD)/flags ; $(call build,$(CC),$(C99) $(LINKED) -DAGG_DOUBLE)
 $(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOC_WARN))
 $(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))
@@ -219,5 +228,5 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: $(shell sed -n 's/^\([a-z0-9]*\):.*\#\# .*/\1/p' Makefile) build-tests run-programs run-tests always
+.PHONY: $(shell sed -n 's/^\([a-z0-9]*\):.*\#\# .*/\1/p' Makefile) run-tests always
 .SECONDARY:

@@ -306,6 +306,13 @@ static inline size_t rounds(size_t n) { return getenv("TEST_QUICK") ? (n + 9) / 
 
 static inline agg_rule rule_at(size_t i) { return (agg_rule)i; }
 
+/* a test of one rule, with the rule's name in the test's */
+#define RUN_RULE(T, RULE)                                                                          \
+  do {                                                                                             \
+    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
+    RUN_TESTp(T, RULE);                                                                            \
+  } while (0)
+
 static inline int rule_is_coordinate(agg_rule r) {
     return r == AGG_CWTM || r == AGG_MEAMED || r == AGG_CWMED || r == AGG_BULYAN;
 }

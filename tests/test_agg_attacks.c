@@ -1,6 +1,6 @@
 /* What a host can ask (lambda, max_f, samples, names) against numbers worked out by hand, and
    every attack's formula. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The geometric median against the slow solver of reference.h: the value is within the promised gap
    of the least one, and the gap reported is true. Every number here is relative to a lower bound
    that the reference PROVES. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill
    climbing, and by everything a float can hold. The table printed at the end shows how close the
    attacks came. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>

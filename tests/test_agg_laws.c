@@ -6,7 +6,7 @@
 #else
   #define HAVE_THREADS 0
 #endif
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
@@ -397,49 +397,6 @@ TEST pools(agg_rule rule) {
     PASS();
 }
 
-/* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate()
-   that matter here. */
-static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
-    const size_t size = agg_scratch_size(d);
-    void *scratch = need(malloc(size));
-    aggi_arena arena = aggi_arena_make(scratch, size);
-    aggi_ctx c;
-    int status;
-    memset(&c, 0, sizeof c);
-    c.desc = d;
-    c.dim = d->dim;
-    c.slices = aggi_slices(d->n, d->dim);
-    aggi_layout(&c, &arena);
-    for (c.sent_n = 0; c.sent_n < d->n; c.sent_n++) {
-        c.id[c.sent_n] = c.sent_n;
-        c.sent[c.sent_n] = x[c.sent_n];
-    }
-    aggi_drop_bad_rows(&c);
-    status = aggi_attempt(&c);
-    memcpy(out, c.stage, d->dim * sizeof *out);
-    free(scratch);
-    return status;
-}
-
-/* the wide versions of the inner loops and the plain ones: the same bits */
-TEST kernels_agree(agg_rule rule) {
-    static const size_t dims[] = {5, 64, 700, 5000};
-    rng r = rng_make(65);
-    for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
-        for (int lay = 0; lay < LAYOUT_COUNT; lay++)
-            for (size_t n = 3; n <= 11; n += 4) {
-                agg_desc d = agg_make_desc(rule, n, dims[c], rule == AGG_MEAN ? 0 : n / 5);
-                rows x = rows_new(n, dims[c]);
-                agg_real *a = (agg_real *)need(calloc(2 * dims[c], sizeof *a)), *b = a + dims[c];
-                fill_rows(&x, (layout)lay, &r);
-                ASSERT_EQ((int)run(&d, x.row, a, NULL), attempt_without_avx2(&d, x.row, b));
-                ASSERTm(layout_name((layout)lay), same_bits(a, b, dims[c]));
-                free(a);
-                rows_free(&x);
-            }
-    PASS();
-}
-
 /* the same call twice, and in dirty scratch: run() fills it with a pattern, here with another */
 TEST scratch_contents_do_not_matter(void) {
     rng r = rng_make(130);
@@ -468,12 +425,6 @@ TEST scratch_contents_do_not_matter(void) {
     PASS();
 }
 
-#define RUN_RULE(T, RULE)                                                                          \
-  do {                                                                                             \
-    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
-    RUN_TESTp(T, RULE);                                                                            \
-  } while (0)
-
 SUITE(laws) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule rule = rule_at(i);
@@ -487,10 +438,7 @@ SUITE(laws) {
 }
 
 SUITE(jobs) {
-    for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
-        RUN_RULE(pools, rule_at(i));
-        RUN_RULE(kernels_agree, rule_at(i));
-    }
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++) RUN_RULE(pools, rule_at(i));
     RUN_TEST(scratch_contents_do_not_matter);
 }
 

@@ -6,7 +6,7 @@
 #else
   #define HAVE_PAGES 0
 #endif
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>

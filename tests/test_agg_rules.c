@@ -1,7 +1,7 @@
 /* Every rule and pre-aggregation of aggregators.h against reference.h: the same set where a rule
    selects, the same numbers to a few units in the last place where it averages, the same report. GM
    has a file of its own. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
@@ -844,21 +844,6 @@ TEST mda_budget_may_end_anywhere(void) {
     PASS();
 }
 
-/* 2^26 / (n ceil(n/64)), within 1000 .. 100000 */
-TEST budget_by_default(void) {
-    static const struct {
-        size_t n, nodes;
-    } cases[] = {{10, 100000}, {500, 16777}, {2048, 1024}, {5000, 1000}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        agg_desc d = agg_make_desc(AGG_MDA, cases[i].n, 1, 1);
-        ASSERT_EQ(cases[i].nodes, aggi_budget(&d));
-        d.budget = 7;
-        ASSERT_EQ((size_t)7, aggi_budget(&d));
-    }
-    PASS();
-}
-
 TEST smea_out_of_budget(void) {
     rng r = rng_make(8100);
     rows x = rows_new(12, 4);
@@ -900,12 +885,6 @@ TEST nodes_are_counted(void) {
     PASS();
 }
 
-#define RUN_RULE(T, RULE)                                                                          \
-  do {                                                                                             \
-    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
-    RUN_TESTp(T, RULE);                                                                            \
-  } while (0)
-
 SUITE(equality) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule rule = rule_at(i);
@@ -934,7 +913,6 @@ SUITE(reports) {
     RUN_TEST(coordinate_weights_sum_to_one_on_ties);
     RUN_TEST(mda_out_of_budget);
     RUN_TEST(mda_budget_may_end_anywhere);
-    RUN_TEST(budget_by_default);
     RUN_TEST(smea_out_of_budget);
     RUN_TEST(nodes_are_counted);
 }

@@ -10,7 +10,7 @@
    A change that is meant to change results changes the hashes too: `make golden` stores the new
    ones.
    All numbers come from the headers and the tasks: libm does not have the same bits everywhere. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
 #include "examples/envs/half_cheetah.h"

@@ -30,7 +30,7 @@
      points: same bits
 
    The rest is here. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
 #include "examples/pool.h"

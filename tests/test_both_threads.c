@@ -6,7 +6,7 @@
 #else
   #define HAVE_THREADS 0
 #endif
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

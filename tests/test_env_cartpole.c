@@ -1,6 +1,6 @@
 /* examples/envs/cartpole.h against trajectories of Gymnasium's CartPole-v1, to the last bit; and a
    short training run: with 3 of 10 agents Byzantine, MDA learns and the mean does not. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
 #include "greatest.h"

@@ -1,7 +1,7 @@
 /* What the figures of the paper rest on: results that survive an interruption, training runs that
    repeat, slopes, confidence and ticks (examples/paper/paper.h, trials.h, examples/plot.h). */
 #define _POSIX_C_SOURCE 200809L
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/paper/tasks.h"
 #include "greatest.h"

@@ -1,7 +1,7 @@
 /* The corners of resnharpg.h that no other test visits: nothing where something is expected, the
    ends of ranges, sizes that do not fit, and the ways that only a host's own policy or task takes.
    */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

@@ -2,7 +2,7 @@
    rn_agent and weighted with their probabilities. E g = grad J_H, E[B u] = hess J_H u, E v = grad
    J_H(theta_t) - grad J_H(theta_{t-1}), the last integrated over q. The right-hand sides come from
    dynamic programming on numbers that carry derivatives. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

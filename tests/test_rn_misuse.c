@@ -1,6 +1,6 @@
 /* Hostile tasks, policies, agents and descs for resnharpg.h: each ends in its documented status;
    nothing is lost. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

@@ -1,5 +1,5 @@
 /* Random numbers, schedules and the theory of resnharpg.h by hand numbers. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

@@ -1,7 +1,7 @@
 /* The built-in policies of resnharpg.h against plain ones in long double that carry exact
    derivatives (tiny.h): gradient, c_t, Hessian product and B u at ordinary and extreme points;
    act() against the probabilities; policies of a host. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

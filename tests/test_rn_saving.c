@@ -1,6 +1,6 @@
 /* Saving and loading in resnharpg.h: a run broken off anywhere goes on with the same bits; damaged,
    foreign and hostile bytes are refused with a status and change nothing. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"

@@ -2,7 +2,7 @@
    1 written here for every option; and the promise of the same bits for any threads, budgets and
    arrangement of the parts. */
 #define _POSIX_C_SOURCE 200112L
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
