@@ -207,7 +207,7 @@ $(BUILD)/paper/%:        C99 += -Iexamples
 $(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -Og -g1
 $(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
 $(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
-$(BUILD)/tests/%/test_env_planar: CFLAGS = -O1 -g1
+$(BUILD)/tests/%/test_env_planar $(BUILD)/tests/%/test_rn_policies: CFLAGS = -O1 -g1
 $(BUILD)/tests/float/library.a:  tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99))
 $(BUILD)/tests/double/library.a: tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99) -DAGG_DOUBLE)
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))

@@ -52,6 +52,11 @@ static inline double rng_normal(rng *r) {
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
+/* as if so many normals had been drawn */
+static inline void rng_skip_normals(rng *r, size_t n) {
+    r->state += 2 * (uint64_t)n * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 static inline agg_rng rng_for_library(rng *r) {
     agg_rng a;
     a.next = rng_callback;
@@ -150,7 +155,10 @@ static inline void fill_rows(rows *x, layout l, rng *r) {
         agg_real *row = rows_at(x, i);
         const double size = pow(10, 24 * rng_unit(r) - 12),
                      step = (double)((int)rng_below(r, 9) - 4);
-        fill_normal(row, dim, r, 0, 1);
+        if (l == LAY_RANDOM || l == LAY_DUPLICATED || l == LAY_CLUSTERED || l == LAY_GIANTS)
+            fill_normal(row, dim, r, 0, 1);
+        else
+            rng_skip_normals(r, dim); /* every number is set below */
         switch (l) {
         case LAY_TIED:
             for (size_t k = 0; k < dim; k++) row[k] = (agg_real)((int)rng_below(r, 5) - 2);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #ifndef REF_REAL
-  #define REF_REAL long double /* no square of a double overflows or underflows in it */
+#define REF_REAL long double /* no square of a double overflows or underflows in it */
 #endif
 typedef REF_REAL ref_num;
 
@@ -214,20 +214,26 @@ static inline ref_num ref_mda(const agg_real *const *x, size_t n, size_t dim, si
     return ref_sqrt(least);
 }
 
-/* Krum: score of row i among the `count` rows of `alive`, with `near` neighbours */
-static inline ref_num ref_krum_score(const ref_num *d2, size_t n, const char *alive, size_t i,
-                                     size_t near) {
-    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+/* Krum: row i's distances to the others, least first: n-1 items */
+static inline void ref_neighbours(const ref_num *d2, size_t n, size_t i, ref_item *items) {
     size_t m = 0;
-    ref_num sum = 0;
     for (size_t j = 0; j < n; j++)
-        if (j != i && alive[j]) {
+        if (j != i) {
             items[m].key = d2[i * n + j];
             items[m++].row = j;
         }
     ref_sort(items, m);
-    for (size_t j = 0; j < near && j < m; j++) sum += items[j].key;
-    free(items);
+}
+
+/* the sum of the first `neighbours` of n sorted distances, to rows that are alive */
+static inline ref_num ref_krum_score(const ref_item *sorted, size_t n, const char *alive,
+                                     size_t neighbours) {
+    ref_num sum = 0;
+    for (size_t j = 0; j < n && neighbours > 0; j++)
+        if (alive[sorted[j].row]) {
+            sum += sorted[j].key;
+            neighbours--;
+        }
     return sum;
 }
 
@@ -239,14 +245,17 @@ static inline size_t ref_krum_neighbours(size_t m, size_t f, int classic) {
 /* best first */
 static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int classic,
                                   ref_item *items) {
+    ref_item *sorted = (ref_item *)ref_alloc(n, sizeof *sorted);
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
     for (size_t i = 0; i < n; i++) {
+        ref_neighbours(d2, n, i, sorted);
         items[i].row = i;
-        items[i].key = ref_krum_score(d2, n, alive, i, ref_krum_neighbours(n, f, classic));
+        items[i].key = ref_krum_score(sorted, n - 1, alive, ref_krum_neighbours(n, f, classic));
     }
     ref_sort(items, n);
     free(alive);
+    free(sorted);
 }
 
 static inline void ref_multi_krum(const agg_real *const *x, size_t n, size_t dim, size_t f,
@@ -352,14 +361,17 @@ static inline void ref_meamed(const agg_real *const *x, size_t n, size_t dim, si
 /* n-2f rows */
 static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int classic,
                                     size_t *picks) {
+    ref_item *sorted = (ref_item *)ref_alloc(n * n, sizeof *sorted);
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
+    for (size_t i = 0; i < n; i++) ref_neighbours(d2, n, i, sorted + i * n);
     for (size_t p = 0; p < n - 2 * f; p++) {
+        const size_t neighbours = ref_krum_neighbours(n - p, f, classic);
         size_t best = n;
         ref_num least = 0;
         for (size_t i = 0; i < n; i++) {
             if (!alive[i]) continue;
-            ref_num score = ref_krum_score(d2, n, alive, i, ref_krum_neighbours(n - p, f, classic));
+            const ref_num score = ref_krum_score(sorted + i * n, n - 1, alive, neighbours);
             if (best == n || score < least) {
                 best = i;
                 least = score;
@@ -369,6 +381,7 @@ static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int c
         picks[p] = best;
     }
     free(alive);
+    free(sorted);
 }
 
 static inline void ref_bulyan_of(const agg_real *const *x, size_t n, size_t dim, size_t f,
