@@ -37,7 +37,7 @@ DEPS    = -MD -MP -MF $@.d -MT $@
 LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
 	grep -q '/math\.h' $@.d && echo -lm)
 SAY     = echo "  CC  $@"
-compile = mkdir -p $(@D); rm -f $@; $(SAY); $(1) $(2) $(CFLAGS) $(DEPS) -c $<
+compile = mkdir -p $(@D); rm -f $@; $(SAY); $(1) $(2) $(CFLAGS) $(CODE) $(DEPS) -c $<
 build   = @$(call compile,$(1),$(2)) -o $@.o && $(1) $(CFLAGS) $@.o $(filter %.a,$^) -o $@ $(LDFLAGS) $(LIBS)
 archive = @$(call compile,$(1),$(2)) -o $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
@@ -70,6 +70,7 @@ speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap 
 	@$< $(if $(QUICK),--quick)
 
 TAKES = about 45 seconds on two free cores
+SLOW  = TAKES="some minutes"
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
 	@$(MAKE) run-tests
@@ -91,7 +92,7 @@ strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precisio
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
 
 asan:  ## all tests under the address and undefined-behaviour sanitizers
-	@$(MAKE) test BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	    -fsanitize=address,undefined,float-cast-overflow"
 
 # valgrind computes long double as double: programs whose reference needs more than that cannot pass under it
@@ -99,7 +100,7 @@ NO_VALGRIND = test_rn_estimator test_rn_math
 valgrind:  ## the float tests under valgrind
 	@if command -v valgrind >/dev/null; then \
 	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
-	    $(MAKE) test DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
+	    $(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
 	else echo "skipped: valgrind is not installed"; fi
 
 portability:  ## compilers, languages, machines, systems: one table, the same bits; QUICK=1 is short, ONLY=text picks rows
@@ -114,11 +115,11 @@ golden: $(BUILD)/tests/float/test_both_bits $(BUILD)/tests/double/test_both_bits
 	mv $(BUILD)/golden.h tests/golden.h
 
 msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at (needs clang)
-	@$(MAKE) test BUILD=$(BUILD)/msan CC=clang CXX=clang++ CFLAGS="-O1 -g -fno-omit-frame-pointer \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/msan CC=clang CXX=clang++ CFLAGS="-O1 -g -fno-omit-frame-pointer \
 	    -fno-sanitize-recover=all -fsanitize=memory -fsanitize-memory-track-origins"
 
 tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
-	@$(MAKE) test BUILD=$(BUILD)/tsan NAMES="test_both_threads test_agg_laws test_rn_trainer" \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/tsan NAMES="test_both_threads test_agg_laws test_rn_trainer" \
 	    CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
 
 # Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the calls promise about time is at
@@ -134,7 +135,10 @@ ROUNDS = 1000000
 soak: $(BUILD)/tests/soak  ## random tiny federations, attacked, broken off and resumed, ROUNDS=1000000 of them
 	@$(BUILD)/tests/soak $(ROUNDS)
 
-lint:  ## clang-tidy, cppcheck and gcc -fanalyzer on the headers and the programs
+format:  ## all C files as .clang-format says (needs clang-format 14); make lint checks it
+	@sh tests/format.sh fix
+
+lint:  ## the format; clang-tidy, cppcheck and gcc -fanalyzer on the headers and the programs
 	@sh tests/lint.sh $(BUILD)
 
 GCOV = gcov
@@ -142,8 +146,9 @@ GCOV = gcov
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic -Dalways_inline=unused
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
 	@rm -rf $(BUILD)/coverage
-	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage CC=gcc CFLAGS="$(COVERAGE)"
-	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH" VARIANTS=float
+	@$(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/coverage CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE)"
+	@$(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE) -DAGG_NO_DISPATCH" \
+	    VARIANTS=float
 	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
 	    > $(BUILD)/coverage/all.gcov
 	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt aggregators.h resnharpg.h
@@ -203,11 +208,14 @@ DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
 
 $(BUILD)/paper/%:        C99 += -Iexamples
 # The least sum of compiling and running: the headers' code, which all programs share, is optimised, the programs hardly.
-# A program that has the code itself, because it tests private functions, takes nothing from library.a.
+# A program that has the code itself, because it tests private functions, takes nothing from library.a. COVER: flags for
+# that code alone.
+PRIVATE := $(patsubst tests/%.c,%,$(shell grep -l '^.define .*_IMPLEMENTATION' tests/test_*.c))
 $(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -Og -g1
 $(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
 $(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
 $(BUILD)/tests/%/test_env_planar $(BUILD)/tests/%/test_rn_policies: CFLAGS = -O1 -g1
+$(addprefix $(BUILD)/tests/%/,library.a $(PRIVATE)): CODE = $(COVER)
 $(BUILD)/tests/float/library.a:  tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99))
 $(BUILD)/tests/double/library.a: tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99) -DAGG_DOUBLE)
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
@@ -223,7 +231,7 @@ $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$
 $(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))
 
 # changes when the compiler or its flags do, so that everything is built again
-FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS)
+FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS) $(COVER)
 $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
