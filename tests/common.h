@@ -11,15 +11,15 @@
 #include <string.h>
 
 #ifdef AGG_DOUBLE
-  #define REAL_EPS  DBL_EPSILON
-  #define REAL_MAX  DBL_MAX
-  #define REAL_MIN  DBL_MIN
-  #define REAL_TINY 4.9406564584124654e-324 /* the least denormal */
+#define REAL_EPS  DBL_EPSILON
+#define REAL_MAX  DBL_MAX
+#define REAL_MIN  DBL_MIN
+#define REAL_TINY 4.9406564584124654e-324 /* the least denormal */
 #else
-  #define REAL_EPS  FLT_EPSILON
-  #define REAL_MAX  FLT_MAX
-  #define REAL_MIN  FLT_MIN
-  #define REAL_TINY 1.40129846e-45f
+#define REAL_EPS  FLT_EPSILON
+#define REAL_MAX  FLT_MAX
+#define REAL_MIN  FLT_MIN
+#define REAL_TINY 1.40129846e-45f
 #endif
 #define EPS ((double)REAL_EPS)
 
@@ -121,7 +121,7 @@ typedef enum layout { LAYOUT_LIST(LAYOUT_X) LAYOUT_COUNT } layout;
 
 static inline const char *layout_name(layout l) {
 #define LAYOUT_X(id, name)                                                                         \
-case id: return name;
+    case id: return name;
     switch (l) { LAYOUT_LIST(LAYOUT_X) case LAYOUT_COUNT : break; }
 #undef LAYOUT_X
     return "?";
@@ -223,7 +223,7 @@ typedef enum forgery { FORGERY_LIST(FORGERY_X) FORGERY_COUNT } forgery;
 
 static inline const char *forgery_name(forgery l) {
 #define FORGERY_X(id, name, convicts)                                                              \
-case id: return name;
+    case id: return name;
     switch (l) { FORGERY_LIST(FORGERY_X) case FORGERY_COUNT : break; }
 #undef FORGERY_X
     return "?";
@@ -231,7 +231,7 @@ case id: return name;
 
 static inline int forgery_convicts(forgery l) {
 #define FORGERY_X(id, name, convicts)                                                              \
-case id: return convicts;
+    case id: return convicts;
     switch (l) { FORGERY_LIST(FORGERY_X) case FORGERY_COUNT : break; }
 #undef FORGERY_X
     return 0;
@@ -316,10 +316,10 @@ static inline agg_rule rule_at(size_t i) { return (agg_rule)i; }
 
 /* a test of one rule, with the rule's name in the test's */
 #define RUN_RULE(T, RULE)                                                                          \
-  do {                                                                                             \
-    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
-    RUN_TESTp(T, RULE);                                                                            \
-  } while (0)
+    do {                                                                                           \
+        greatest_set_test_suffix(agg_rule_name(RULE));                                             \
+        RUN_TESTp(T, RULE);                                                                        \
+    } while (0)
 
 static inline int rule_is_coordinate(agg_rule r) {
     return r == AGG_CWTM || r == AGG_MEAMED || r == AGG_CWMED || r == AGG_BULYAN;

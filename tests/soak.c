@@ -27,9 +27,9 @@ static counts count;
 static uint64_t seed_now; /* of the federation at work */
 
 #define PROMISE(x)                                                                                 \
-  do {                                                                                             \
-    if (!(x)) broken(#x, __LINE__);                                                                \
-  } while (0)
+    do {                                                                                           \
+        if (!(x)) broken(#x, __LINE__);                                                            \
+    } while (0)
 
 static void broken(const char *what, int line) {
     printf("soak.c:%d: broken: %s\nrepeat with: soak 1 %llu\n", line, what,

@@ -1,17 +1,17 @@
 /* Laws every rule obeys, and the independence of the bits from job pools: order of jobs, shuffled
    jobs, real threads. */
 #if defined(__unix__) || defined(__APPLE__)
-  #define _POSIX_C_SOURCE 200112L
-  #define HAVE_THREADS    1
+#define _POSIX_C_SOURCE 200112L
+#define HAVE_THREADS    1
 #else
-  #define HAVE_THREADS 0
+#define HAVE_THREADS 0
 #endif
 #include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #if HAVE_THREADS
-  #include <pthread.h>
+#include <pthread.h>
 #endif
 #include "common.h"
 #include "reference.h"

@@ -1,19 +1,19 @@
 /* Hostile callers: every status is reached, nothing is written on an error, nothing is read or
    written out of bounds. */
 #if defined(__unix__) || defined(__APPLE__)
-  #define _POSIX_C_SOURCE 200112L
-  #define HAVE_PAGES      1
+#define _POSIX_C_SOURCE 200112L
+#define HAVE_PAGES      1
 #else
-  #define HAVE_PAGES 0
+#define HAVE_PAGES 0
 #endif
 #include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #if HAVE_PAGES
-  #include <fcntl.h>
-  #include <sys/mman.h>
-  #include <unistd.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 #include "common.h"
 #include "reference.h"
@@ -61,10 +61,10 @@ static const char *expect_fx(const char *what, agg_status want) {
 }
 
 #define EXPECT(WHAT, WANT)                                                                         \
-  do {                                                                                             \
-    const char *bad_ = expect_fx(WHAT, WANT);                                                      \
-    if (bad_) FAILm(bad_);                                                                         \
-  } while (0)
+    do {                                                                                           \
+        const char *bad_ = expect_fx(WHAT, WANT);                                                  \
+        if (bad_) FAILm(bad_);                                                                     \
+    } while (0)
 
 TEST null_pointers(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {

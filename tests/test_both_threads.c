@@ -1,10 +1,10 @@
 /* Threads: with pools of 2 to 8 both headers give the bits they give alone, and calls at the same
    time share what they are allowed to share. `make tsan` looks for races while this runs. */
 #if defined(__unix__) || defined(__APPLE__)
-  #define _POSIX_C_SOURCE 200112L
-  #define HAVE_THREADS    1
+#define _POSIX_C_SOURCE 200112L
+#define HAVE_THREADS    1
 #else
-  #define HAVE_THREADS 0
+#define HAVE_THREADS 0
 #endif
 #include "implementation.h"
 #include "resnharpg.h"
@@ -13,7 +13,7 @@
 #include "tiny.h"
 
 #if HAVE_THREADS
-  #include "../examples/pool.h"
+#include "../examples/pool.h"
 
 enum { N = 7, MOST = 8 };
 

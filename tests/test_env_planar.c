@@ -37,7 +37,7 @@ typedef struct task {
 
 #define FOUR(X) X(inverted_double_pendulum, 3) X(hopper, 6) X(walker2d, 9) X(half_cheetah, 9)
 #define JUDGE_inverted_double_pendulum                                                             \
-  (s.tip_x = tip[0], s.tip_z = tip[1], inverted_double_pendulum_judge(&s, &reward))
+    (s.tip_x = tip[0], s.tip_z = tip[1], inverted_double_pendulum_judge(&s, &reward))
 #define JUDGE_hopper       hopper_judge(&s, before[0], act, &reward)
 #define JUDGE_walker2d     walker2d_judge(&s, before[0], act, &reward)
 #define JUDGE_half_cheetah half_cheetah_judge(&s, before[0], act, &reward)

@@ -9,9 +9,9 @@
 #include "tiny.h"
 
 #ifdef AGG_DOUBLE
-  #define TOL 1e-14
+#define TOL 1e-14
 #else
-  #define TOL 4e-6
+#define TOL 4e-6
 #endif
 enum { HORIZON = 4, MAX_DIM = 64, MOST = 4096 };
 

@@ -685,11 +685,11 @@ TEST bad_descs_are_refused(void) {
         unsigned char block[64];
         stage_make(&s, 0);
 #define BAD_X(change, status)                                                                      \
-  if (i++ == k) {                                                                                  \
-    change;                                                                                        \
-    want = status;                                                                                 \
-    what = #change;                                                                                \
-  }
+    if (i++ == k) {                                                                                \
+        change;                                                                                    \
+        want = status;                                                                             \
+        what = #change;                                                                            \
+    }
         BAD_TRAINERS(BAD_X)
 #undef BAD_X
         got = note(rn_trainer_create(&t, d));

@@ -43,7 +43,7 @@ typedef struct net_case {
 } net_case;
 
 #define CASE_X(name, obs, out, a, b, c, d, act, gauss, state, bias, head, limit)                   \
-  {name, obs, out, {a, b, c, d}, act, gauss, state, bias, head, limit},
+    {name, obs, out, {a, b, c, d}, act, gauss, state, bias, head, limit},
 static const net_case cases[] = {CASE_LIST(CASE_X)};
 
 enum { CASES = sizeof cases / sizeof *cases, TABLE_CASE = CASES };

@@ -10,9 +10,9 @@
 #include <pthread.h>
 
 #ifdef AGG_DOUBLE
-  #define TOL 1e-12
+#define TOL 1e-12
 #else
-  #define TOL 5e-5
+#define TOL 5e-5
 #endif
 enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 };
 
@@ -173,7 +173,7 @@ static void setup_make(setup *s, int option) {
         d->make_env_self = s;
     }
 #define OPTION_X(id, ...)                                                                          \
-  case OPT_##id: __VA_ARGS__; break;
+    case OPT_##id: __VA_ARGS__; break;
     switch (option) { OPTION_LIST(OPTION_X) default : break; }
 #undef OPTION_X
 }

@@ -4,10 +4,10 @@
    otherwise           the implementation and its use in one file; the header is included three times */
 #include "aggregators.h"
 #ifndef STRICT_USER
-  #ifndef AGGREGATORS_IMPLEMENTATION /* also given on the command line */
-    #define AGGREGATORS_IMPLEMENTATION
-  #endif
-  #include "aggregators.h"
+#ifndef AGGREGATORS_IMPLEMENTATION /* also given on the command line */
+#define AGGREGATORS_IMPLEMENTATION
+#endif
+#include "aggregators.h"
 #endif
 #include "aggregators.h"
 
