@@ -11,7 +11,7 @@ DEMO     = 04_cartpole
 JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
-PAGES    := README.md examples/README.md examples/paper/README.md
+PAGES    := README.md examples/README.md examples/paper/README.md tests/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 TESTS    := $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/tests/$(v)/,$(NAMES)))

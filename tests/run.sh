@@ -131,11 +131,12 @@ check_list() { # KIND: $build/docs/KIND has lines "place name"
         case $1 in
         targets) grep -q "^$name:" Makefile ;;
         links) [ -e "$name" ] ;;
+        files) grep -q -F "]($name)" "$place" ;;
         esac && found=$((found + 1)) && continue
-        line FAILED 0.0 "$place" "$name does not exist"
+        line FAILED 0.0 "$place" "$name is not there"
         add 0 1 0
     done <"$build/docs/$1"
-    line ok 0.0 "documentation: $1" "$found exist"
+    line ok 0.0 "documentation: $1" "$found are there"
     add "$found" 0 0
 }
 
@@ -164,6 +165,8 @@ end() {
     if [ -f "$build/docs/stamp" ]; then
         check_list targets
         check_list links
+        for file in tests/[!R]*; do echo "tests/README.md ${file#tests/}"; done >"$build/docs/files"
+        check_list files
     else
         line FAILED 0.0 "documentation" "was not extracted"
         add 0 1 0
