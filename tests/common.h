@@ -114,17 +114,14 @@ static inline void rows_free(rows *r) {
     X(LAY_ZEROS,      "zeros")       /* nothing but zeros, of both signs                   */
 /* clang-format on */
 #define LAYOUT_X(id, name) id,
-
 typedef enum layout { LAYOUT_LIST(LAYOUT_X) LAYOUT_COUNT } layout;
-
 #undef LAYOUT_X
 
 static inline const char *layout_name(layout l) {
-#define LAYOUT_X(id, name)                                                                         \
-    case id: return name;
-    switch (l) { LAYOUT_LIST(LAYOUT_X) case LAYOUT_COUNT : break; }
+#define LAYOUT_X(id, name) name,
+    static const char *const names[] = {LAYOUT_LIST(LAYOUT_X) "?"};
 #undef LAYOUT_X
-    return "?";
+    return names[l];
 }
 
 /* Arithmetic on these rows is exact in every format, so the choice between ties is defined to the
@@ -204,7 +201,7 @@ static inline void fill_rows(rows *x, layout l, rng *r) {
     X(FORGERY_INF,       "+Inf",       1)  \
     X(FORGERY_MINUS_INF, "-Inf",       1)  \
     X(FORGERY_ONE_INF,   "last Inf",   1)  \
-    X(LIE_1E38,      "1e38",       0)  \
+    X(FORGERY_1E38,      "1e38",       0)  \
     X(FORGERY_M1E38,     "-1e38",      0)  \
     X(FORGERY_MAX,       "max",        0)  \
     X(FORGERY_MIN,       "-max",       0)  \
@@ -216,25 +213,21 @@ static inline void fill_rows(rows *x, layout l, rng *r) {
     X(FORGERY_BITS,      "any bits",   0)
 /* clang-format on */
 #define FORGERY_X(id, name, convicts) id,
-
 typedef enum forgery { FORGERY_LIST(FORGERY_X) FORGERY_COUNT } forgery;
-
 #undef FORGERY_X
 
 static inline const char *forgery_name(forgery l) {
-#define FORGERY_X(id, name, convicts)                                                              \
-    case id: return name;
-    switch (l) { FORGERY_LIST(FORGERY_X) case FORGERY_COUNT : break; }
+#define FORGERY_X(id, name, convicts) name,
+    static const char *const names[] = {FORGERY_LIST(FORGERY_X) "?"};
 #undef FORGERY_X
-    return "?";
+    return names[l];
 }
 
 static inline int forgery_convicts(forgery l) {
-#define FORGERY_X(id, name, convicts)                                                              \
-    case id: return convicts;
-    switch (l) { FORGERY_LIST(FORGERY_X) case FORGERY_COUNT : break; }
+#define FORGERY_X(id, name, convicts) convicts,
+    static const int convicts_sender[] = {FORGERY_LIST(FORGERY_X) 0};
 #undef FORGERY_X
-    return 0;
+    return convicts_sender[l];
 }
 
 static inline int all_finite(const agg_real *x, size_t dim) {
@@ -253,7 +246,7 @@ static inline void forge_row(rows *x, size_t i, forgery l, rng *r) {
     case FORGERY_INF: fill_number(row, dim, (double)INFINITY); break;
     case FORGERY_MINUS_INF: fill_number(row, dim, -(double)INFINITY); break;
     case FORGERY_ONE_INF: row[dim - 1] = (agg_real)INFINITY; break;
-    case LIE_1E38: fill_number(row, dim, 1e38); break;
+    case FORGERY_1E38: fill_number(row, dim, 1e38); break;
     case FORGERY_M1E38: fill_number(row, dim, -1e38); break;
     case FORGERY_MAX: fill_number(row, dim, (double)REAL_MAX); break;
     case FORGERY_MIN: fill_number(row, dim, -(double)REAL_MAX); break;
@@ -274,7 +267,8 @@ static inline void forge_row(rows *x, size_t i, forgery l, rng *r) {
     }
 }
 
-/* ---- one call, with canaries around scratch, scratch at an odd address, and exactly as long as asked for ---- */
+/* ---- one call, with canaries around scratch, scratch at an odd address, and exactly as long as
+   asked for */
 #define CANARY     0xA5
 #define CANARY_LEN 64
 #define RUN_DAMAGE AGG_STATUS_COUNT /* the call wrote outside its scratch */

@@ -44,8 +44,8 @@ typedef struct greatest_counts {
 } greatest_counts;
 
 typedef struct greatest_run_info {
-    greatest_counts suite,
-        total; /* total grows when a suite ends; tests outside suites count at the report */
+    /* total grows when a suite ends; tests outside suites count at the report */
+    greatest_counts suite, total;
     unsigned long assertions;
     const char *msg, *file; /* of the last PASSm, FAILm, SKIPm */
     unsigned line;
@@ -64,7 +64,7 @@ extern greatest_run_info greatest_info;
 #define GREATEST_IS_VERBOSE() (greatest_info.verbose > 0)
 #define GREATEST_FIRST_FAIL() (greatest_info.first_fail)
 
-/* ---- running ------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 GREATEST_UNUSED static int greatest_matches(const char *name, const char *filter) {
     return greatest_info.exact ? strcmp(name, filter) == 0 : strstr(name, filter) != NULL;
@@ -74,8 +74,8 @@ GREATEST_UNUSED static int greatest_stopped(void) {
     return greatest_info.first_fail && (greatest_info.suite.failed || greatest_info.total.failed);
 }
 
-GREATEST_UNUSED static void
-greatest_set_test_suffix(const char *suffix) { /* for the next test only */
+/* for the next test only */
+GREATEST_UNUSED static void greatest_set_test_suffix(const char *suffix) {
     snprintf(greatest_info.suffix, sizeof greatest_info.suffix, "_%s", suffix);
 }
 
@@ -250,7 +250,7 @@ GREATEST_UNUSED static void greatest_parse_options(int argc, char **argv) {
 
 /* clang-format on */
 
-/* ---- verdicts ------------------------------------------------------------------------------------------------ */
+/* ---- verdicts */
 
 GREATEST_UNUSED static greatest_test_res greatest_verdict(greatest_test_res res, const char *msg,
                                                           const char *file, unsigned line) {
@@ -277,7 +277,8 @@ GREATEST_UNUSED static greatest_test_res greatest_verdict(greatest_test_res res,
     } while (0)
 /* clang-format on */
 
-/* ---- assertions: OK is evaluated once; SHOW, a statement, prints the two values when it is false --------------- */
+/* ---- assertions: OK is evaluated once; SHOW, a statement, prints the two values when it is
+   false */
 
 /* clang-format off */
 

@@ -602,9 +602,8 @@ static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim,
     double *share = (double *)ref_alloc(n, sizeof *share);
     if (start)
         for (size_t k = 0; k < dim; k++) v[k] = (ref_num)start[k];
-    else
-        ref_cwmed(x, n, dim, v, share,
-                  size); /* the rows that make the median share in what is kept of it */
+    else /* the rows that make the median share in what is kept of it */
+        ref_cwmed(x, n, dim, v, share, size);
     for (size_t i = 0; i < n; i++) {
         items[i].row = i;
         items[i].key = ref_distance_to(x[i], v, dim);
@@ -642,7 +641,8 @@ static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim,
 }
 
 /* ---- geometric median to about 1e-15, certified by its dual ----
-   min_z sum ||z - x_i|| = max sum u_i.x_i over sum u_i = 0, ||u_i|| <= 1: any such u proves a lower bound. */
+   min_z sum ||z - x_i|| = max sum u_i.x_i over sum u_i = 0, ||u_i|| <= 1: any such u proves a lower
+   bound. */
 static inline ref_num ref_gm_value(const agg_real *const *x, size_t n, size_t dim,
                                    const ref_num *z) {
     ref_num sum = 0;
@@ -670,8 +670,8 @@ static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim,
                 y[i * n + b] += dot;
             }
         for (size_t k = 0; k < dim; k++) after += v[k] * v[k];
-        if (r + 1 < n && r < dim &&
-            after > before * (ref_num)1e-34L) { /* relative length 1e-17: more than rounding */
+        /* relative length 1e-17: more than rounding */
+        if (r + 1 < n && r < dim && after > before * (ref_num)1e-34L) {
             y[i * n + r] = ref_sqrt(after);
             for (size_t k = 0; k < dim; k++) basis[r * dim + k] = v[k] / y[i * n + r];
             r++;
@@ -710,10 +710,8 @@ static inline ref_num ref_flat_bound(const ref_num *y, size_t n, size_t r, const
     for (size_t k = 0; k < r; k++) norm += g[k] * g[k];
     norm = ref_sqrt(norm);
     if (norm <= at) return value; /* the rows at z balance the others: optimal */
-    slope =
-        1 -
-        at /
-            norm; /* what they cannot balance is spread over all and scaled back into the unit ball */
+    /* what they cannot balance is spread over all and scaled back into the unit ball */
+    slope = 1 - at / norm;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < r; k++) shift += slope * g[k] * (y[i * n + k] - z[k]);
     return (value + shift / (ref_num)n) / (1 + slope * norm / (ref_num)n);
@@ -793,8 +791,8 @@ static inline ref_num ref_gm(const agg_real *const *x, size_t n, size_t dim, ref
     ref_num *z = ref_new(n), *g = ref_new(n), *p = ref_new(n), value = 0, least = 0, radius = 0;
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     size_t centre = 0, r;
-    for (size_t i = 0; i < n;
-         i++) { /* the centre of the smallest ball of a majority: nothing is lost near it */
+    /* the centre of the smallest ball of a majority: nothing is lost near it */
+    for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             items[j].row = j;
             items[j].key = d2[i * n + j];
@@ -1028,8 +1026,8 @@ static inline void ref_spread_weights(const ref_set *s, const double *w, double 
     }
 }
 
-/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed rounding of out,
-   which is subtracted from the numerator as slack times the largest number in G. ---- */
+/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed
+   rounding of out, which is subtracted from the numerator as slack times the largest number in G. */
 static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f,
                                      const agg_real *out, ref_num slack) {
     const size_t k = n - f;
@@ -1047,8 +1045,8 @@ static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t 
             sum = sum / (ref_num)k - (ref_num)out[c];
             miss += sum * sum;
         }
-        miss = ref_sqrt(miss) -
-               slack * (top + (ref_num)REAL_MIN); /* below that, rounding is not relative */
+        /* below that, rounding is not relative */
+        miss = ref_sqrt(miss) - slack * (top + (ref_num)REAL_MIN);
         ratio = miss <= 0 ? 0 : diameter > 0 ? miss / diameter : (ref_num)INFINITY;
         if (ratio > worst) worst = ratio;
     } while (ref_next_subset(s, k, n));

@@ -66,8 +66,8 @@ TEST permutation(agg_rule rule) {
             if (perm[i] == d.pivot) e.pivot = i;
         ASSERT(wrote(run(&d, x.row, a, NULL)));
         ASSERT(wrote(run(&e, shuffled, b, NULL)));
-        if (rule ==
-            AGG_MDA) { /* several sets may have the same least diameter: compare that instead */
+        /* several sets may have the same least diameter: compare that instead */
+        if (rule == AGG_MDA) {
             agg_report p = report_new(n), q = report_new(n);
             ASSERT(wrote(run(&d, x.row, a, &p)) && wrote(run(&e, shuffled, b, &q)));
             ASSERT_IN_RANGE(p.diameter, q.diameter, 4 * EPS * p.diameter);
@@ -135,8 +135,8 @@ TEST scale(agg_rule rule) {
         for (size_t i = 0; i < n * dim; i++) y.data[i] = (agg_real)ldexp((double)x.data[i], power);
         ASSERT(wrote(run(&d, x.row, a, NULL)) && wrote(run(&d, y.row, b, NULL)));
         for (size_t k = 0; k < dim; k++) a[k] = (agg_real)ldexp((double)a[k], power);
-        if (rule == AGG_GM ||
-            rule == AGG_CAF) { /* iterations, which may stop elsewhere: within their accuracy */
+        /* iterations, which may stop elsewhere: within their accuracy */
+        if (rule == AGG_GM || rule == AGG_CAF) {
             for (size_t k = 0; k < dim; k++)
                 ASSERT(fabs((double)a[k] - (double)b[k]) <= 3e-3 * ldexp(largest(&x), power));
             /* it compares square roots of lengths, which no power of two but 4^k scales exactly */
@@ -386,9 +386,8 @@ TEST pools(agg_rule rule) {
                 d.f = rule == AGG_BULYAN && pre == AGG_PRE_BUCKETING ? 0 : d.f < 1 ? 0 : 1;
             x = rows_new(n, dims[c]);
             fill_rows(&x, LAY_RANDOM, &r);
-            if (d.f)
-                rows_at(&x, n - 1)[dims[c] - 1] =
-                    (agg_real)NAN; /* found by whichever job has the last numbers */
+            /* found by whichever job has the last numbers */
+            if (d.f) rows_at(&x, n - 1)[dims[c] - 1] = (agg_real)NAN;
             if (d.f > 1) rows_at(&x, n - 2)[0] = (agg_real)REAL_MAX; /* so rows are scaled */
             bad = same_for_all_pools(&d, &x);
             rows_free(&x);

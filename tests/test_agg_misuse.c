@@ -122,8 +122,8 @@ TEST zero_and_huge_sizes(void) {
                     for (size_t k = 0; k < sizeof fx.out; k++)
                         ASSERT(((unsigned char *)fx.out)[k] == CANARY);
                     const size_t size = agg_scratch_size(&fx.d);
-                    ASSERT(size == 0 ||
-                           size > sizeof fx.scratch); /* never a small number by overflow */
+                    /* never a small number by overflow */
+                    ASSERT(size == 0 || size > sizeof fx.scratch);
                     if (size == 0)
                         ASSERT(s == AGG_ERR_ARG || s == AGG_ERR_BOUND || s == AGG_ERR_SIZE);
                     else
@@ -446,8 +446,8 @@ TEST every_rule_update_and_attack(void) {
                 if (!wrote(s))
                     FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0],
                               (int)d.pre[1], forgery_name((forgery)l), (int)s));
-                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP &&
-                                    rule != AGG_MONNA; /* those promise less */
+                /* those promise less */
+                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA;
                 for (size_t k = 0; k < 3; k++)
                     if (!isfinite(out[k]) || (bounded && fabs((double)out[k]) > 100))
                         FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0],

@@ -8,8 +8,8 @@
 #include "common.h"
 #include "reference.h"
 
-static unsigned compared, near_ties,
-    ill_posed; /* printed, so that a check that never runs is seen */
+/* printed, so that a check that never runs is seen */
+static unsigned compared, near_ties, ill_posed;
 
 /* ---- one comparison ---- */
 typedef struct trial {
@@ -182,8 +182,8 @@ static int other_row(const trial *t) {
 
 static ref_num tolerance_at(const trial *t, size_t k) {
     ref_num tol = (ref_num)few_ulps(t->set.n) * t->mag[k] + 8 * (ref_num)REAL_TINY, spread = 0;
-    if (t->d->rule ==
-        AGG_CCLIP) { /* rounds add up, and the share of a row at 1e308 is a denormal number */
+    /* rounds add up, and the share of a row at 1e308 is a denormal number */
+    if (t->d->rule == AGG_CCLIP) {
         tol *= 4 + (ref_num)t->d->iterations;
         if (t->lay == LAY_GIANTS && sizeof(agg_real) > sizeof(float))
             tol += (ref_num)1e-8 * t->own + (ref_num)(t->set.n * (t->d->iterations + 3)) *
@@ -442,9 +442,8 @@ TEST monna_pivots(void) {
                     const char *bad;
                     d.pivot = pivot;
                     fill_rows(&x, (layout)lay, &r);
-                    if (f && pivot)
-                        x.row[pivot - 1] =
-                            NULL; /* the pivot is found again after a row is dropped */
+                    /* the pivot is found again after a row is dropped */
+                    if (f && pivot) x.row[pivot - 1] = NULL;
                     bad = compare(&d, &x, (layout)lay, 1);
                     rows_free(&x);
                     if (bad) FAILm(bad);

@@ -303,8 +303,8 @@ TEST trainers_do_not_meet(void) {
         ASSERT_EQ(RN_OK, runs[THREADS + i].status);
         ASSERT(same_bits(runs[i].theta, runs[THREADS + i].theta, policy.dim));
     }
-    ASSERT_FALSE(same_bits(runs[0].theta, runs[1].theta,
-                           policy.dim)); /* the seeds differ: the runs are not empty */
+    /* the seeds differ: the runs are not empty */
+    ASSERT_FALSE(same_bits(runs[0].theta, runs[1].theta, policy.dim));
     free(runs);
     PASS();
 }

@@ -182,7 +182,8 @@ TEST poles_can_be_saved(void) {
     PASS();
 }
 
-/* ---- the recipe of rn_make_trainer_desc(): 150 rounds, the best of the evaluations after every tenth */
+/* ---- the recipe of rn_make_trainer_desc(): 150 rounds, the best of the evaluations after every
+   tenth */
 static double train(agg_rule rule, uint64_t seed, rn_real *theta) {
     static cartpole poles[11];
     rn_env envs[11];
