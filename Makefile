@@ -11,7 +11,7 @@ DEMO     = 04_cartpole
 JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
-PAGES    := README.md examples/README.md examples/paper/README.md
+PAGES    := README.md examples/README.md examples/paper/README.md tests/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 TESTS    := $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/tests/$(v)/,$(NAMES)))
@@ -33,11 +33,13 @@ endif
 
 # build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the object, and the list of
 # included files tells which libraries to link. (The headers need none, but a program may include <math.h>.)
-DEPS  = -MD -MP -MF $@.d -MT $@
-LIBS  = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
+DEPS    = -MD -MP -MF $@.d -MT $@
+LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
 	grep -q '/math\.h' $@.d && echo -lm)
-build = @mkdir -p $(@D); rm -f $@; echo "  CC  $@"; \
-	$(1) $(2) $(CFLAGS) $(DEPS) -c $< -o $@.o && $(1) $(CFLAGS) $@.o -o $@ $(LDFLAGS) $(LIBS)
+SAY     = echo "  CC  $@"
+compile = mkdir -p $(@D); rm -f $@; $(SAY); $(1) $(2) $(CFLAGS) $(CODE) $(DEPS) -c $<
+build   = @$(call compile,$(1),$(2)) -o $@.o && $(1) $(CFLAGS) $@.o $(filter %.a,$^) -o $@ $(LDFLAGS) $(LIBS)
+archive = @$(call compile,$(1),$(2)) -o $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
 all: $(EXAMPLES)  ## build the examples (the default)
 ifeq ($(EXAMPLES),)
@@ -67,10 +69,10 @@ table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio
 speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
+TAKES = about 45 seconds on two free cores
+SLOW  = TAKES="some minutes"
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
-	@$(MAKE) -k -j$(JOBS) build-tests || true
-	@$(MAKE) -k -j$(JOBS) run-programs || true
 	@$(MAKE) run-tests
 
 bench:  ## measure speed at plain -O2 and with -march=native; BENCH_QUICK=1 is short
@@ -90,34 +92,34 @@ strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precisio
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
 
 asan:  ## all tests under the address and undefined-behaviour sanitizers
-	@$(MAKE) test BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	    -fsanitize=address,undefined,float-cast-overflow"
 
 # valgrind computes long double as double: programs whose reference needs more than that cannot pass under it
-NO_VALGRIND = test_estimator test_math
+NO_VALGRIND = test_rn_estimator test_rn_math
 valgrind:  ## the float tests under valgrind
 	@if command -v valgrind >/dev/null; then \
 	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
-	    $(MAKE) test DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
+	    $(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
 	else echo "skipped: valgrind is not installed"; fi
 
 portability:  ## compilers, languages, machines, systems: one table, the same bits; QUICK=1 is short, ONLY=text picks rows
 	@sh tests/portability/run.sh $(BUILD)/portability "$(ONLY)"
 
-golden: $(BUILD)/tests/float/test_bits $(BUILD)/tests/double/test_bits  ## store new hashes for the test of the bits
-	@{ echo '/* Made by `make golden` for tests/test_bits.c: task, rule, a hash of theta after each round.'; \
-	   echo '   "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.'; \
-	   echo '   "moves": the task under fixed actions, every 100 steps. */'; \
-	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_bits print && \
-	   echo '#else'             && $(BUILD)/tests/float/test_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
+golden: $(BUILD)/tests/float/test_both_bits $(BUILD)/tests/double/test_both_bits  ## store new hashes for the test of the bits
+	@{ echo '/* Made by `make golden` for tests/test_both_bits.c: environment, rule, a hash of theta after each'; \
+	   echo '   round. "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.'; \
+	   echo '   "moves": the environment under fixed actions, every 100 steps. */'; \
+	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_both_bits print && \
+	   echo '#else'             && $(BUILD)/tests/float/test_both_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
 	mv $(BUILD)/golden.h tests/golden.h
 
 msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at (needs clang)
-	@$(MAKE) test BUILD=$(BUILD)/msan CC=clang CXX=clang++ CFLAGS="-O1 -g -fno-omit-frame-pointer \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/msan CC=clang CXX=clang++ CFLAGS="-O1 -g -fno-omit-frame-pointer \
 	    -fno-sanitize-recover=all -fsanitize=memory -fsanitize-memory-track-origins"
 
 tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
-	@$(MAKE) test BUILD=$(BUILD)/tsan NAMES="test_threads test_laws test_trainer" \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/tsan NAMES="test_both_threads test_agg_laws test_rn_trainer" \
 	    CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
 
 # Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the calls promise about time is at
@@ -133,7 +135,10 @@ ROUNDS = 1000000
 soak: $(BUILD)/tests/soak  ## random tiny federations, attacked, broken off and resumed, ROUNDS=1000000 of them
 	@$(BUILD)/tests/soak $(ROUNDS)
 
-lint:  ## clang-tidy, cppcheck and gcc -fanalyzer on the headers and the programs
+format:  ## all C files as .clang-format says (needs clang-format 14); make lint checks it
+	@sh tests/format.sh fix
+
+lint:  ## the format; clang-tidy, cppcheck and gcc -fanalyzer on the headers and the programs
 	@sh tests/lint.sh $(BUILD)
 
 GCOV = gcov
@@ -141,8 +146,9 @@ GCOV = gcov
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic -Dalways_inline=unused
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
 	@rm -rf $(BUILD)/coverage
-	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage CC=gcc CFLAGS="$(COVERAGE)"
-	@$(MAKE) test DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc CFLAGS="$(COVERAGE) -DAGG_NO_DISPATCH" VARIANTS=float
+	@$(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/coverage CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE)"
+	@$(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE) -DAGG_NO_DISPATCH" \
+	    VARIANTS=float
 	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
 	    > $(BUILD)/coverage/all.gcov
 	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt aggregators.h resnharpg.h
@@ -174,22 +180,23 @@ help:  ## this list
 
 # ---- what the targets above are made of
 
-build-tests: $(TESTS) $(DOCS)
-
-# each test program writes its log, several at a time; tests/run.sh reads them in order
-LIMIT := $(shell command -v timeout >/dev/null 2>&1 && echo timeout $${TEST_TIMEOUT:-900})
-run-programs: $(TESTS:=.log)
-$(TESTS:=.log): %.log: % always
-	@rm -f $@; $(LIMIT) $(RUNNER) $< >$@.part 2>&1 </dev/null; echo "status $$?" >>$@.part; mv $@.part $@
-
+# Programs are compiled and run as their turn comes, several at a time: a program is run as soon as it is compiled.
+# (Which examples there are is known when make starts anew after they were extracted.)
+PROGRAMS = $(TESTS) $(DOCS)
 run-tests:
 	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
-	@sh tests/run.sh $(BUILD) $(TESTS) $(DOCS)
+	@sh tests/run.sh begin $(BUILD) "$(TAKES)" $(PROGRAMS)
+	@$(MAKE) -k -j$(JOBS) $(PROGRAMS:=.result) || true
+	@sh tests/run.sh end $(BUILD) $(PROGRAMS)
+
+$(PROGRAMS:=.result): %.result: % always
+	@sh tests/run.sh one $(BUILD) $<
 
 $(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs $(PAGES) $(HEADERS)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	@$< $(@D) $(PAGES) $(HEADERS) && touch $@
 
+LINKED       = $(TEST_FLAGS) -DTEST_LINKED
 BENCH_O2     = -O2
 BENCH_NATIVE = -O2 -march=native
 $(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
@@ -200,24 +207,34 @@ $(BUILD)/bench/native/estimator: CFLAGS = -O3 -march=native
 DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
 
 $(BUILD)/paper/%:        C99 += -Iexamples
-$(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -O1 -g
+# The least sum of compiling and running: the headers' code, which all programs share, is optimised, the programs hardly.
+# A program that has the code itself, because it tests private functions, takes nothing from library.a. COVER: flags for
+# that code alone.
+PRIVATE := $(patsubst tests/%.c,%,$(shell grep -l '^.define .*_IMPLEMENTATION' tests/test_*.c))
+$(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -Og -g1
+$(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
+$(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
+$(BUILD)/tests/%/test_env_planar $(BUILD)/tests/%/test_rn_policies: CFLAGS = -O1 -g1
+$(addprefix $(BUILD)/tests/%/,library.a $(PRIVATE)): CODE = $(COVER)
+$(BUILD)/tests/float/library.a:  tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99))
+$(BUILD)/tests/double/library.a: tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99) -DAGG_DOUBLE)
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/fuzz/float/%:   tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests)
 $(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests -DAGG_DOUBLE)
 $(BUILD)/tests/soak:     CFLAGS = -O2 -g
-$(BUILD)/tests/float/%:  tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS))
-$(BUILD)/tests/double/%: tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(TEST_FLAGS) -DAGG_DOUBLE)
+$(BUILD)/tests/float/%:  tests/%.c $(BUILD)/tests/float/library.a  $(BUILD)/flags ; $(call build,$(CC),$(C99) $(LINKED))
+$(BUILD)/tests/double/%: tests/%.c $(BUILD)/tests/double/library.a $(BUILD)/flags ; $(call build,$(CC),$(C99) $(LINKED) -DAGG_DOUBLE)
 $(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOC_WARN))
 $(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))
 
 # changes when the compiler or its flags do, so that everything is built again
-FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS)
+FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS) $(COVER)
 $(BUILD)/flags: always
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
-.PHONY: $(shell sed -n 's/^\([a-z0-9]*\):.*\#\# .*/\1/p' Makefile) build-tests run-programs run-tests always
+.PHONY: $(shell sed -n 's/^\([a-z0-9]*\):.*\#\# .*/\1/p' Makefile) run-tests always
 .SECONDARY:

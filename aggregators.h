@@ -109,7 +109,7 @@
    AGG_ATTACK_INF        +-Inf
    AGG_ATTACK_NAN        NaN
 
-   SECURITY     (each sentence up to "not promised" has its test: see tests/test_promises.c)
+   SECURITY     (each sentence up to "not promised" has its test: see tests/test_both_promises.c)
    Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows and
    desc.start, nothing is written but out, scratch and the report, no behaviour is undefined, and
    the call ends: searches stop at desc.budget, iterations at desc.iterations or a fixed count. What

@@ -130,7 +130,7 @@
                 finite-T bound on J* - J(theta_T); rn_theory_trajectories: what it needs for a
                 target. Worst-case constants: expect astronomical numbers.
 
-   SECURITY     (each sentence up to "not promised" has its test: see tests/test_promises.c)
+   SECURITY     (each sentence up to "not promised" has its test: see tests/test_both_promises.c)
    Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f adversaries are
    survived). If the rule refuses (more than f such rows) no update is made: theta stays. theta is
    finite after every round. An environment that gives a NaN or infinite reward or observation, or

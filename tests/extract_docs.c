@@ -79,7 +79,7 @@ static text read_text(const char *name) {
     return t;
 }
 
-/* ---- one block: lines [from, to) ------------------------------------------------------------------------------- */
+/* ---- one block: lines [from, to) */
 
 static void block_path(char *path, const output *o, const text *t, size_t from,
                        const char *suffix) {
@@ -155,7 +155,7 @@ static void take_block(const output *o, const text *t, size_t from, size_t to) {
     write_expected(o, t, from, to);
 }
 
-/* ---- headers ----------------------------------------------------------------------------------------------------- */
+/* ---- headers */
 
 static int is_marker(const char *line) {
     static const char *const words[] = {"QUICK START", "EXAMPLE"};
@@ -186,7 +186,7 @@ static size_t take_header(const output *o, const text *t) {
     return blocks;
 }
 
-/* ---- Markdown ---------------------------------------------------------------------------------------------------- */
+/* ---- Markdown */
 
 /* `VARIABLE=value make target ...`: every word after make that is no option */
 static void take_targets(const output *o, const text *t, size_t i, const char *command, size_t n) {

@@ -15,18 +15,18 @@
 #ifndef TESTS_GREATEST_H
 #define TESTS_GREATEST_H
 #ifdef GREATEST_EXTERNAL
-  #include <greatest.h>
+#include <greatest.h>
 #else
-  #include <stdio.h>
-  #include <stdlib.h>
-  #include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-  #if defined(__GNUC__)
-    #define GREATEST_UNUSED __attribute__((unused))
-  #else
-    #define GREATEST_UNUSED
-  #endif
-  #define GREATEST_STDOUT      stdout
+#if defined(__GNUC__)
+#define GREATEST_UNUSED __attribute__((unused))
+#else
+#define GREATEST_UNUSED
+#endif
+#define GREATEST_STDOUT      stdout
 
 typedef enum greatest_test_res {
     GREATEST_TEST_RES_PASS = 0,
@@ -44,8 +44,8 @@ typedef struct greatest_counts {
 } greatest_counts;
 
 typedef struct greatest_run_info {
-    greatest_counts suite,
-        total; /* total grows when a suite ends; tests outside suites count at the report */
+    /* total grows when a suite ends; tests outside suites count at the report */
+    greatest_counts suite, total;
     unsigned long assertions;
     const char *msg, *file; /* of the last PASSm, FAILm, SKIPm */
     unsigned line;
@@ -59,12 +59,12 @@ typedef struct greatest_run_info {
 } greatest_run_info;
 
 extern greatest_run_info greatest_info;
-  #define GREATEST_MAIN_DEFS() greatest_run_info greatest_info
+#define GREATEST_MAIN_DEFS() greatest_run_info greatest_info
 
-  #define GREATEST_IS_VERBOSE() (greatest_info.verbose > 0)
-  #define GREATEST_FIRST_FAIL() (greatest_info.first_fail)
+#define GREATEST_IS_VERBOSE() (greatest_info.verbose > 0)
+#define GREATEST_FIRST_FAIL() (greatest_info.first_fail)
 
-/* ---- running ------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 GREATEST_UNUSED static int greatest_matches(const char *name, const char *filter) {
     return greatest_info.exact ? strcmp(name, filter) == 0 : strstr(name, filter) != NULL;
@@ -74,8 +74,8 @@ GREATEST_UNUSED static int greatest_stopped(void) {
     return greatest_info.first_fail && (greatest_info.suite.failed || greatest_info.total.failed);
 }
 
-GREATEST_UNUSED static void
-greatest_set_test_suffix(const char *suffix) { /* for the next test only */
+/* for the next test only */
+GREATEST_UNUSED static void greatest_set_test_suffix(const char *suffix) {
     snprintf(greatest_info.suffix, sizeof greatest_info.suffix, "_%s", suffix);
 }
 
@@ -216,31 +216,31 @@ GREATEST_UNUSED static void greatest_parse_options(int argc, char **argv) {
     }
 }
 
-  #define TEST static greatest_test_res
-  #define SUITE(NAME)                                                                              \
+#define TEST static greatest_test_res
+#define SUITE(NAME)                                                                                \
     void NAME(void);                                                                               \
     void NAME(void)
-  #define SUITE_EXTERN(NAME) void NAME(void)
-  #define RUN_SUITE(NAME)    greatest_run_suite(NAME, #NAME)
-  #define SET_SETUP          GREATEST_SET_SETUP_CB
-  #define SET_TEARDOWN       GREATEST_SET_TEARDOWN_CB
+#define SUITE_EXTERN(NAME) void NAME(void)
+#define RUN_SUITE(NAME)    greatest_run_suite(NAME, #NAME)
+#define SET_SETUP          GREATEST_SET_SETUP_CB
+#define SET_TEARDOWN       GREATEST_SET_TEARDOWN_CB
 
-  #define RUN_TEST(T)                                                                              \
+#define RUN_TEST(T)                                                                                \
     do {                                                                                           \
-      if (greatest_test_begin(#T)) greatest_test_end(T());                                         \
+        if (greatest_test_begin(#T)) greatest_test_end(T());                                       \
     } while (0)
-  #define RUN_TEST1(T, ENV)                                                                        \
+#define RUN_TEST1(T, ENV)                                                                          \
     do {                                                                                           \
-      if (greatest_test_begin(#T)) greatest_test_end(T(ENV));                                      \
+        if (greatest_test_begin(#T)) greatest_test_end(T(ENV));                                    \
     } while (0)
-  #define RUN_TESTp(T, ...)                                                                        \
+#define RUN_TESTp(T, ...)                                                                          \
     do {                                                                                           \
-      if (greatest_test_begin(#T)) greatest_test_end(T(__VA_ARGS__));                              \
+        if (greatest_test_begin(#T)) greatest_test_end(T(__VA_ARGS__));                            \
     } while (0)
 
-  #define GREATEST_MAIN_BEGIN()   greatest_parse_options(argc, argv)
-  #define GREATEST_PRINT_REPORT() greatest_print_report()
-    /* clang-format off */
+#define GREATEST_MAIN_BEGIN()   greatest_parse_options(argc, argv)
+#define GREATEST_PRINT_REPORT() greatest_print_report()
+/* clang-format off */
 
 #define GREATEST_MAIN_END()                                          \
     do {                                                             \
@@ -250,7 +250,7 @@ GREATEST_UNUSED static void greatest_parse_options(int argc, char **argv) {
 
 /* clang-format on */
 
-/* ---- verdicts ------------------------------------------------------------------------------------------------ */
+/* ---- verdicts */
 
 GREATEST_UNUSED static greatest_test_res greatest_verdict(greatest_test_res res, const char *msg,
                                                           const char *file, unsigned line) {
@@ -260,26 +260,27 @@ GREATEST_UNUSED static greatest_test_res greatest_verdict(greatest_test_res res,
     return res;
 }
 
-  #define GREATEST_RETURN(RES, MSG) return greatest_verdict(RES, MSG, __FILE__, (unsigned)__LINE__)
-  #define PASSm(MSG)                GREATEST_RETURN(GREATEST_TEST_RES_PASS, MSG)
-  #define FAILm(MSG)                GREATEST_RETURN(GREATEST_TEST_RES_FAIL, MSG)
-  #define SKIPm(MSG)                GREATEST_RETURN(GREATEST_TEST_RES_SKIP, MSG)
-  #define PASS()                    PASSm(NULL)
-  #define FAIL()                    FAILm("FAIL")
-  #define SKIP()                    SKIPm(NULL)
+#define GREATEST_RETURN(RES, MSG) return greatest_verdict(RES, MSG, __FILE__, (unsigned)__LINE__)
+#define PASSm(MSG)                GREATEST_RETURN(GREATEST_TEST_RES_PASS, MSG)
+#define FAILm(MSG)                GREATEST_RETURN(GREATEST_TEST_RES_FAIL, MSG)
+#define SKIPm(MSG)                GREATEST_RETURN(GREATEST_TEST_RES_SKIP, MSG)
+#define PASS()                    PASSm(NULL)
+#define FAIL()                    FAILm("FAIL")
+#define SKIP()                    SKIPm(NULL)
 
-    /* clang-format off */
+/* clang-format off */
 
 #define CHECK_CALL(CALL)                                              \
     do {                                                              \
         const greatest_test_res greatest_res = (CALL);                \
         if (greatest_res != GREATEST_TEST_RES_PASS) return greatest_res; \
     } while (0)
-    /* clang-format on */
+/* clang-format on */
 
-    /* ---- assertions: OK is evaluated once; SHOW, a statement, prints the two values when it is false --------------- */
+/* ---- assertions: OK is evaluated once; SHOW, a statement, prints the two values when it is
+   false */
 
-    /* clang-format off */
+/* clang-format off */
 
 #define GREATEST_CHECK(MSG, OK, SHOW)   \
     do {                                \
@@ -321,42 +322,42 @@ GREATEST_UNUSED static int greatest_enum_eq(int exp, int got, greatest_enum_str_
     return 0;
 }
 
-  #define ASSERTm(MSG, COND)         GREATEST_CHECK(MSG, COND, (void)0)
-  #define ASSERT_FALSEm(MSG, COND)   GREATEST_CHECK(MSG, !(COND), (void)0)
-  #define ASSERT_EQm(MSG, EXP, GOT)  GREATEST_CHECK(MSG, (EXP) == (GOT), (void)0)
-  #define ASSERT_NEQm(MSG, EXP, GOT) GREATEST_CHECK(MSG, (EXP) != (GOT), (void)0)
-  #define ASSERT_GTm(MSG, EXP, GOT)  GREATEST_CHECK(MSG, (EXP) > (GOT), (void)0)
-  #define ASSERT_GTEm(MSG, EXP, GOT) GREATEST_CHECK(MSG, (EXP) >= (GOT), (void)0)
-  #define ASSERT_LTm(MSG, EXP, GOT)  GREATEST_CHECK(MSG, (EXP) < (GOT), (void)0)
-  #define ASSERT_LTEm(MSG, EXP, GOT) GREATEST_CHECK(MSG, (EXP) <= (GOT), (void)0)
-  #define ASSERT_EQ_FMTm(MSG, EXP, GOT, FMT)                                                       \
+#define ASSERTm(MSG, COND)         GREATEST_CHECK(MSG, COND, (void)0)
+#define ASSERT_FALSEm(MSG, COND)   GREATEST_CHECK(MSG, !(COND), (void)0)
+#define ASSERT_EQm(MSG, EXP, GOT)  GREATEST_CHECK(MSG, (EXP) == (GOT), (void)0)
+#define ASSERT_NEQm(MSG, EXP, GOT) GREATEST_CHECK(MSG, (EXP) != (GOT), (void)0)
+#define ASSERT_GTm(MSG, EXP, GOT)  GREATEST_CHECK(MSG, (EXP) > (GOT), (void)0)
+#define ASSERT_GTEm(MSG, EXP, GOT) GREATEST_CHECK(MSG, (EXP) >= (GOT), (void)0)
+#define ASSERT_LTm(MSG, EXP, GOT)  GREATEST_CHECK(MSG, (EXP) < (GOT), (void)0)
+#define ASSERT_LTEm(MSG, EXP, GOT) GREATEST_CHECK(MSG, (EXP) <= (GOT), (void)0)
+#define ASSERT_EQ_FMTm(MSG, EXP, GOT, FMT)                                                         \
     GREATEST_CHECK(MSG, (EXP) == (GOT),                                                            \
                    printf("\nExpected: " FMT "\n     Got: " FMT "\n", EXP, GOT))
-  #define ASSERT_IN_RANGEm(MSG, EXP, GOT, TOL)                                                     \
+#define ASSERT_IN_RANGEm(MSG, EXP, GOT, TOL)                                                       \
     GREATEST_CHECK(MSG, greatest_in_range((double)(EXP), (double)(GOT), (double)(TOL)), (void)0)
-  #define ASSERT_STR_EQm(MSG, EXP, GOT)                                                            \
+#define ASSERT_STR_EQm(MSG, EXP, GOT)                                                              \
     GREATEST_CHECK(MSG, greatest_str_eq(EXP, GOT, (size_t)-1), (void)0)
-  #define ASSERT_STRN_EQm(MSG, EXP, GOT, SIZE)                                                     \
+#define ASSERT_STRN_EQm(MSG, EXP, GOT, SIZE)                                                       \
     GREATEST_CHECK(MSG, greatest_str_eq(EXP, GOT, SIZE), (void)0)
-  #define ASSERT_MEM_EQm(MSG, EXP, GOT, SIZE)                                                      \
+#define ASSERT_MEM_EQm(MSG, EXP, GOT, SIZE)                                                        \
     GREATEST_CHECK(MSG, greatest_mem_eq(EXP, GOT, SIZE), (void)0)
-  #define ASSERT_ENUM_EQm(MSG, EXP, GOT, TEXT)                                                     \
+#define ASSERT_ENUM_EQm(MSG, EXP, GOT, TEXT)                                                       \
     GREATEST_CHECK(MSG, greatest_enum_eq((int)(EXP), (int)(GOT), TEXT), (void)0)
 
-  #define ASSERT(COND)                 ASSERTm(#COND, COND)
-  #define ASSERT_FALSE(COND)           ASSERT_FALSEm("not " #COND, COND)
-  #define ASSERT_EQ(EXP, GOT)          ASSERT_EQm(#EXP " == " #GOT, EXP, GOT)
-  #define ASSERT_NEQ(EXP, GOT)         ASSERT_NEQm(#EXP " != " #GOT, EXP, GOT)
-  #define ASSERT_GT(EXP, GOT)          ASSERT_GTm(#EXP " > " #GOT, EXP, GOT)
-  #define ASSERT_GTE(EXP, GOT)         ASSERT_GTEm(#EXP " >= " #GOT, EXP, GOT)
-  #define ASSERT_LT(EXP, GOT)          ASSERT_LTm(#EXP " < " #GOT, EXP, GOT)
-  #define ASSERT_LTE(EXP, GOT)         ASSERT_LTEm(#EXP " <= " #GOT, EXP, GOT)
-  #define ASSERT_EQ_FMT(EXP, GOT, FMT) ASSERT_EQ_FMTm(#EXP " == " #GOT, EXP, GOT, FMT)
-  #define ASSERT_IN_RANGE(EXP, GOT, TOL)                                                           \
+#define ASSERT(COND)                 ASSERTm(#COND, COND)
+#define ASSERT_FALSE(COND)           ASSERT_FALSEm("not " #COND, COND)
+#define ASSERT_EQ(EXP, GOT)          ASSERT_EQm(#EXP " == " #GOT, EXP, GOT)
+#define ASSERT_NEQ(EXP, GOT)         ASSERT_NEQm(#EXP " != " #GOT, EXP, GOT)
+#define ASSERT_GT(EXP, GOT)          ASSERT_GTm(#EXP " > " #GOT, EXP, GOT)
+#define ASSERT_GTE(EXP, GOT)         ASSERT_GTEm(#EXP " >= " #GOT, EXP, GOT)
+#define ASSERT_LT(EXP, GOT)          ASSERT_LTm(#EXP " < " #GOT, EXP, GOT)
+#define ASSERT_LTE(EXP, GOT)         ASSERT_LTEm(#EXP " <= " #GOT, EXP, GOT)
+#define ASSERT_EQ_FMT(EXP, GOT, FMT) ASSERT_EQ_FMTm(#EXP " == " #GOT, EXP, GOT, FMT)
+#define ASSERT_IN_RANGE(EXP, GOT, TOL)                                                             \
     ASSERT_IN_RANGEm(#EXP " == " #GOT " +/- " #TOL, EXP, GOT, TOL)
-  #define ASSERT_STR_EQ(EXP, GOT)        ASSERT_STR_EQm(#EXP " equals " #GOT, EXP, GOT)
-  #define ASSERT_STRN_EQ(EXP, GOT, SIZE) ASSERT_STRN_EQm(#EXP " equals " #GOT, EXP, GOT, SIZE)
-  #define ASSERT_MEM_EQ(EXP, GOT, SIZE)  ASSERT_MEM_EQm(#EXP " equals " #GOT, EXP, GOT, SIZE)
-  #define ASSERT_ENUM_EQ(EXP, GOT, TEXT) ASSERT_ENUM_EQm(#EXP " == " #GOT, EXP, GOT, TEXT)
+#define ASSERT_STR_EQ(EXP, GOT)        ASSERT_STR_EQm(#EXP " equals " #GOT, EXP, GOT)
+#define ASSERT_STRN_EQ(EXP, GOT, SIZE) ASSERT_STRN_EQm(#EXP " equals " #GOT, EXP, GOT, SIZE)
+#define ASSERT_MEM_EQ(EXP, GOT, SIZE)  ASSERT_MEM_EQm(#EXP " equals " #GOT, EXP, GOT, SIZE)
+#define ASSERT_ENUM_EQ(EXP, GOT, TEXT) ASSERT_ENUM_EQm(#EXP " == " #GOT, EXP, GOT, TEXT)
 #endif /* GREATEST_EXTERNAL */
 #endif /* TESTS_GREATEST_H */

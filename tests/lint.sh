@@ -1,6 +1,7 @@
 #!/bin/sh
-# Static analysis of the two headers, the lessons and their environments; called by `make lint`. Clean, or status 1.
-# What clang-tidy looks for, in the headers, is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
+# The format of all C files, and static analysis of the two headers, the lessons and their environments; called by
+# `make lint`. Clean, or status 1. What clang-tidy looks for, in the headers, is in .clang-tidy. cppcheck: no style, which is
+# ours. gcc -fanalyzer: all it has.
 set -u
 log=$1/lint.log
 analyses=0 failed=0
@@ -20,6 +21,8 @@ lint() { # NAME COMMAND...: quiet unless there is something to say
 }
 have() { command -v "$1" >/dev/null || { echo "skipped: $1 is not installed"; return 1; }; }
 
+analyses=$((analyses + 1))
+sh tests/format.sh check || failed=$((failed + 1))
 if have clang-tidy; then
     for real in float double; do
         lint "clang-tidy, both headers, $real" clang-tidy --quiet tests/strict/resnharpg.c -- \

@@ -15,8 +15,8 @@
 
 typedef struct line_info {
     int code, run; /* has code in some program; ran in some program */
-    unsigned char
-        branch[MAX_BRANCHES]; /* there is one of that number: gcov numbers calls along with them */
+    /* there is one of that number: gcov numbers calls along with them */
+    unsigned char branch[MAX_BRANCHES];
     unsigned char taken[MAX_BRANCHES];
     char source[160];
 } line_info;
@@ -28,7 +28,8 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* "   count:  number:source"; count is - (no code), ##### or ===== (never run) or digits, perhaps with a star */
+/* "   count:  number:source"; count is - (no code), ##### or ===== (never run) or digits, perhaps
+   with a star */
 static line_info *take_line(const char *text) {
     const char *number = strchr(text, ':'), *source = number ? strchr(number + 1, ':') : NULL;
     const char *count = text + strspn(text, " ");

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #ifndef REF_REAL
-  #define REF_REAL long double /* no square of a double overflows or underflows in it */
+#define REF_REAL long double /* no square of a double overflows or underflows in it */
 #endif
 typedef REF_REAL ref_num;
 
@@ -214,20 +214,26 @@ static inline ref_num ref_mda(const agg_real *const *x, size_t n, size_t dim, si
     return ref_sqrt(least);
 }
 
-/* Krum: score of row i among the `count` rows of `alive`, with `near` neighbours */
-static inline ref_num ref_krum_score(const ref_num *d2, size_t n, const char *alive, size_t i,
-                                     size_t near) {
-    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+/* Krum: row i's distances to the others, least first: n-1 items */
+static inline void ref_neighbours(const ref_num *d2, size_t n, size_t i, ref_item *items) {
     size_t m = 0;
-    ref_num sum = 0;
     for (size_t j = 0; j < n; j++)
-        if (j != i && alive[j]) {
+        if (j != i) {
             items[m].key = d2[i * n + j];
             items[m++].row = j;
         }
     ref_sort(items, m);
-    for (size_t j = 0; j < near && j < m; j++) sum += items[j].key;
-    free(items);
+}
+
+/* the sum of the first `neighbours` of n sorted distances, to rows that are alive */
+static inline ref_num ref_krum_score(const ref_item *sorted, size_t n, const char *alive,
+                                     size_t neighbours) {
+    ref_num sum = 0;
+    for (size_t j = 0; j < n && neighbours > 0; j++)
+        if (alive[sorted[j].row]) {
+            sum += sorted[j].key;
+            neighbours--;
+        }
     return sum;
 }
 
@@ -239,14 +245,17 @@ static inline size_t ref_krum_neighbours(size_t m, size_t f, int classic) {
 /* best first */
 static inline void ref_krum_order(const ref_num *d2, size_t n, size_t f, int classic,
                                   ref_item *items) {
+    ref_item *sorted = (ref_item *)ref_alloc(n, sizeof *sorted);
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
     for (size_t i = 0; i < n; i++) {
+        ref_neighbours(d2, n, i, sorted);
         items[i].row = i;
-        items[i].key = ref_krum_score(d2, n, alive, i, ref_krum_neighbours(n, f, classic));
+        items[i].key = ref_krum_score(sorted, n - 1, alive, ref_krum_neighbours(n, f, classic));
     }
     ref_sort(items, n);
     free(alive);
+    free(sorted);
 }
 
 static inline void ref_multi_krum(const agg_real *const *x, size_t n, size_t dim, size_t f,
@@ -352,14 +361,17 @@ static inline void ref_meamed(const agg_real *const *x, size_t n, size_t dim, si
 /* n-2f rows */
 static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int classic,
                                     size_t *picks) {
+    ref_item *sorted = (ref_item *)ref_alloc(n * n, sizeof *sorted);
     char *alive = (char *)ref_alloc(n, 1);
     memset(alive, 1, n);
+    for (size_t i = 0; i < n; i++) ref_neighbours(d2, n, i, sorted + i * n);
     for (size_t p = 0; p < n - 2 * f; p++) {
+        const size_t neighbours = ref_krum_neighbours(n - p, f, classic);
         size_t best = n;
         ref_num least = 0;
         for (size_t i = 0; i < n; i++) {
             if (!alive[i]) continue;
-            ref_num score = ref_krum_score(d2, n, alive, i, ref_krum_neighbours(n - p, f, classic));
+            const ref_num score = ref_krum_score(sorted + i * n, n - 1, alive, neighbours);
             if (best == n || score < least) {
                 best = i;
                 least = score;
@@ -369,6 +381,7 @@ static inline void ref_bulyan_picks(const ref_num *d2, size_t n, size_t f, int c
         picks[p] = best;
     }
     free(alive);
+    free(sorted);
 }
 
 static inline void ref_bulyan_of(const agg_real *const *x, size_t n, size_t dim, size_t f,
@@ -589,9 +602,8 @@ static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim,
     double *share = (double *)ref_alloc(n, sizeof *share);
     if (start)
         for (size_t k = 0; k < dim; k++) v[k] = (ref_num)start[k];
-    else
-        ref_cwmed(x, n, dim, v, share,
-                  size); /* the rows that make the median share in what is kept of it */
+    else /* the rows that make the median share in what is kept of it */
+        ref_cwmed(x, n, dim, v, share, size);
     for (size_t i = 0; i < n; i++) {
         items[i].row = i;
         items[i].key = ref_distance_to(x[i], v, dim);
@@ -629,7 +641,8 @@ static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim,
 }
 
 /* ---- geometric median to about 1e-15, certified by its dual ----
-   min_z sum ||z - x_i|| = max sum u_i.x_i over sum u_i = 0, ||u_i|| <= 1: any such u proves a lower bound. */
+   min_z sum ||z - x_i|| = max sum u_i.x_i over sum u_i = 0, ||u_i|| <= 1: any such u proves a lower
+   bound. */
 static inline ref_num ref_gm_value(const agg_real *const *x, size_t n, size_t dim,
                                    const ref_num *z) {
     ref_num sum = 0;
@@ -657,8 +670,8 @@ static inline size_t ref_flatten(const agg_real *const *x, size_t n, size_t dim,
                 y[i * n + b] += dot;
             }
         for (size_t k = 0; k < dim; k++) after += v[k] * v[k];
-        if (r + 1 < n && r < dim &&
-            after > before * (ref_num)1e-34L) { /* relative length 1e-17: more than rounding */
+        /* relative length 1e-17: more than rounding */
+        if (r + 1 < n && r < dim && after > before * (ref_num)1e-34L) {
             y[i * n + r] = ref_sqrt(after);
             for (size_t k = 0; k < dim; k++) basis[r * dim + k] = v[k] / y[i * n + r];
             r++;
@@ -697,10 +710,8 @@ static inline ref_num ref_flat_bound(const ref_num *y, size_t n, size_t r, const
     for (size_t k = 0; k < r; k++) norm += g[k] * g[k];
     norm = ref_sqrt(norm);
     if (norm <= at) return value; /* the rows at z balance the others: optimal */
-    slope =
-        1 -
-        at /
-            norm; /* what they cannot balance is spread over all and scaled back into the unit ball */
+    /* what they cannot balance is spread over all and scaled back into the unit ball */
+    slope = 1 - at / norm;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < r; k++) shift += slope * g[k] * (y[i * n + k] - z[k]);
     return (value + shift / (ref_num)n) / (1 + slope * norm / (ref_num)n);
@@ -780,8 +791,8 @@ static inline ref_num ref_gm(const agg_real *const *x, size_t n, size_t dim, ref
     ref_num *z = ref_new(n), *g = ref_new(n), *p = ref_new(n), value = 0, least = 0, radius = 0;
     ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
     size_t centre = 0, r;
-    for (size_t i = 0; i < n;
-         i++) { /* the centre of the smallest ball of a majority: nothing is lost near it */
+    /* the centre of the smallest ball of a majority: nothing is lost near it */
+    for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             items[j].row = j;
             items[j].key = d2[i * n + j];
@@ -1015,8 +1026,8 @@ static inline void ref_spread_weights(const ref_set *s, const double *w, double 
     }
 }
 
-/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed rounding of out,
-   which is subtracted from the numerator as slack times the largest number in G. ---- */
+/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed
+   rounding of out, which is subtracted from the numerator as slack times the largest number in G. */
 static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f,
                                      const agg_real *out, ref_num slack) {
     const size_t k = n - f;
@@ -1034,8 +1045,8 @@ static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t 
             sum = sum / (ref_num)k - (ref_num)out[c];
             miss += sum * sum;
         }
-        miss = ref_sqrt(miss) -
-               slack * (top + (ref_num)REAL_MIN); /* below that, rounding is not relative */
+        /* below that, rounding is not relative */
+        miss = ref_sqrt(miss) - slack * (top + (ref_num)REAL_MIN);
         ratio = miss <= 0 ? 0 : diameter > 0 ? miss / diameter : (ref_num)INFINITY;
         if (ratio > worst) worst = ratio;
     } while (ref_next_subset(s, k, n));

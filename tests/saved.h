@@ -22,7 +22,7 @@ static inline void setup_make(setup *s, int kind) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
     memset(s, 0, sizeof *s);
     s->m = mdp_random(90);
-    (void)model_net(&s->p, &net);
+    model_net(&s->p, &net);
     for (size_t i = 0; i < TEAM; i++) s->envs[i] = walk_env(&s->walks[i], &s->m, 0);
     d->agents = TEAM;
     d->envs = s->envs;

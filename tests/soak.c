@@ -27,9 +27,9 @@ static counts count;
 static uint64_t seed_now; /* of the federation at work */
 
 #define PROMISE(x)                                                                                 \
-  do {                                                                                             \
-    if (!(x)) broken(#x, __LINE__);                                                                \
-  } while (0)
+    do {                                                                                           \
+        if (!(x)) broken(#x, __LINE__);                                                            \
+    } while (0)
 
 static void broken(const char *what, int line) {
     printf("soak.c:%d: broken: %s\nrepeat with: soak 1 %llu\n", line, what,
@@ -68,8 +68,8 @@ static void plan_method(rn_method *m, rng *r) {
 
 static void plan_server(plan *p, size_t n, rng *r) {
     rn_server_desc *s = &p->d.server;
-    const agg_rule rule =
-        rule_at(rng_below(r, n < 5 ? AGG_MEAN + 1 : AGG_RULE_COUNT)); /* Bulyan needs 3 buckets */
+    /* Bulyan needs 3 buckets */
+    const agg_rule rule = rule_at(rng_below(r, n < 5 ? AGG_MEAN + 1 : AGG_RULE_COUNT));
     const agg_pre pre = (agg_pre)(rng_below(r, 4) ? 0 : AGG_PRE_NNM + rng_below(r, 4));
     const size_t most = agg_max_f(rule, pre == AGG_PRE_BUCKETING ? (n + 1) / 2 : n);
     const double lambda = agg_lambda(rule, n, most, p->p.policy.dim);
@@ -91,10 +91,7 @@ static void plan_make(plan *p, rng *r) {
     memset(p, 0, sizeof *p);
     p->m = mdp_random(rng_next(r));
     p->table = (int)rng_below(r, 2);
-    if (p->table)
-        (void)model_table(&p->p, STATES, ACTIONS);
-    else
-        (void)model_net(&p->p, &net);
+    model_for_walk(&p->p, p->table, &net);
     PROMISE(p->p.policy.dim <= MOST_DIM);
     p->d.agents = n;
     p->d.policy = p->p.policy;
@@ -120,8 +117,8 @@ static agg_status checked_rule(void *self, const rn_real *const *sent, size_t n,
     f = d->f - (n - m);
     lambda = s == AGG_INEXACT && d->rule == AGG_MDA ? 3 * (double)f / (double)(m - f)
                                                     : agg_lambda(d->rule, m, f, dim);
-    if (s == AGG_INEXACT && d->rule == AGG_GM)
-        return s; /* its bound is for the median, and it says that this is not it */
+    /* its bound is for the median, and it says that this is not it */
+    if (s == AGG_INEXACT && d->rule == AGG_GM) return s;
     ratio =
         (double)ref_resilience(good, m, dim, f, out, 4 * (ref_num)EPS * (ref_num)sqrt((double)dim));
     PROMISE(ratio <= lambda * (1 + 1e-5));
@@ -149,7 +146,8 @@ static void side_attacks(const side *s, const plan *p) {
         PROMISE(rn_trainer_set_attack(s->t, i, &s->attacks[i]) == RN_OK);
 }
 
-/* ---- what changes between rounds: at most f attack or are silent, except that sometimes too many are silent */
+/* ---- what changes between rounds: at most f attack or are silent, except that sometimes too
+   many are silent */
 static rn_attack pick_attack(rng *r) {
     rn_attack l;
     memset(&l, 0, sizeof l);

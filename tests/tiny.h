@@ -4,8 +4,8 @@
 #ifndef TESTS_TINY_H
 #define TESTS_TINY_H
 
-/* ---- hyper-dual numbers: f(x + a e1 + b e2), e1^2 = e2^2 = 0. f(theta + e1 e_i + e2 u) holds, without any step size,
-   f, df/dtheta_i (a), grad f . u (b) and (hess f u)_i (ab). */
+/* ---- hyper-dual numbers: f(x + a e1 + b e2), e1^2 = e2^2 = 0. f(theta + e1 e_i + e2 u) holds,
+   without any step size, f, df/dtheta_i (a), grad f . u (b) and (hess f u)_i (ab). */
 typedef long double wide;
 
 typedef struct hyper {
@@ -80,20 +80,18 @@ typedef struct model {
     rn_policy policy;
 } model;
 
-static inline model *model_net(model *m, const rn_net_desc *d) {
+static inline void model_net(model *m, const rn_net_desc *d) {
     memset(m, 0, sizeof *m);
     m->net = *d;
     m->policy = rn_make_net_policy(&m->built, d);
-    return m;
 }
 
-static inline model *model_table(model *m, size_t states, size_t actions) {
+static inline void model_table(model *m, size_t states, size_t actions) {
     memset(m, 0, sizeof *m);
     m->table = 1;
     m->states = states;
     m->actions = actions;
     m->policy = rn_make_table_policy(&m->built_table, states, actions);
-    return m;
 }
 
 static inline hyper model_phi(const rn_net_desc *d, hyper x) {
@@ -399,6 +397,50 @@ static inline rn_env walk_env(walk *w, const mdp *m, int table) {
     return e;
 }
 
+/* the policy of a walker: a table of the states it sees, or a net of their features */
+static inline void model_for_walk(model *m, int table, const rn_net_desc *net) {
+    if (table)
+        model_table(m, STATES, ACTIONS);
+    else
+        model_net(m, net);
+}
+
+static inline rn_net_desc net_desc(size_t obs, size_t outputs, size_t h0, size_t h1,
+                                   rn_activation activation) {
+    rn_net_desc d = rn_make_net_desc(obs, outputs);
+    d.hidden[0] = h0;
+    d.hidden[1] = h1;
+    d.activation = activation;
+    return d;
+}
+
+/* ---- three walkers: what a trainer of them is made of, and an agent that is one of them */
+enum { TRIO = 3 };
+
+typedef struct trio {
+    mdp m;
+    model p;
+    walk walks[TRIO];
+    rn_env envs[TRIO];
+    rn_trainer_desc d;
+    rn_agent_desc a;
+} trio;
+
+static inline void trio_make(trio *c, int table) {
+    const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
+    memset(c, 0, sizeof *c);
+    c->m = mdp_random(60);
+    model_for_walk(&c->p, table, &net);
+    for (size_t i = 0; i < TRIO; i++) c->envs[i] = walk_env(&c->walks[i], &c->m, table);
+    c->d.agents = TRIO;
+    c->d.envs = c->envs;
+    c->d.policy = c->a.policy = c->p.policy;
+    c->d.method.horizon = c->a.method.horizon = 4;
+    c->d.server.gamma = rn_schedule_constant(0.1);
+    c->d.server.eta = rn_schedule_constant(0.5);
+    c->a.env = c->envs[0];
+}
+
 /* ---- shorthands */
 static inline wide wide_abs(wide x) { return x < 0 ? -x : x; }
 
@@ -417,14 +459,5 @@ static inline double distance(const rn_real *x, const wide *y, size_t n) {
         if (!(d <= most)) most = d <= DBL_MAX ? d : HUGE_VAL;
     }
     return most;
-}
-
-static inline rn_net_desc net_desc(size_t obs, size_t outputs, size_t h0, size_t h1,
-                                   rn_activation activation) {
-    rn_net_desc d = rn_make_net_desc(obs, outputs);
-    d.hidden[0] = h0;
-    d.hidden[1] = h1;
-    d.activation = activation;
-    return d;
 }
 #endif /* TESTS_TINY_H */

@@ -7,9 +7,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define PROMISE(x)                                                                                 \
-  do {                                                                                             \
-    if (!(x)) broken(#x, __FILE__, __LINE__);                                                      \
-  } while (0)
+    do {                                                                                           \
+        if (!(x)) broken(#x, __FILE__, __LINE__);                                                  \
+    } while (0)
 
 static inline void broken(const char *what, const char *file, int line) {
     fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, what);

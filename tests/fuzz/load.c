@@ -18,8 +18,8 @@ static int is_refusal(rn_status s) {
 static bytes forge(feed *f, const rn_trainer *t) {
     bytes b = saved(t);
     if (feed_byte(f) < 16) {
-        const size_t head = f->left % 33,
-                     size = head + f->left + 8; /* the head of an honest state, to get inside */
+        /* the head of an honest state, to get inside */
+        const size_t head = f->left % 33, size = head + f->left + 8;
         unsigned char *own = (unsigned char *)need(malloc(size));
         memcpy(own, b.at, head);
         for (size_t i = head; i + 8 < size; i++) own[i] = feed_byte(f);
@@ -48,8 +48,8 @@ static void go_on(setup *s, rn_trainer *t) {
         PROMISE(rn_trainer_load(t, b.at, b.size) == RN_OK);
         free(b.at);
     }
-    for (size_t i = 0; i < TEAM; i++)
-        PROMISE(rn_trainer_agent_status(t, i) != RN_ERR_ORDER); /* nobody is stuck */
+    /* nobody is stuck */
+    for (size_t i = 0; i < TEAM; i++) PROMISE(rn_trainer_agent_status(t, i) != RN_ERR_ORDER);
     {
         walk w;
         const rn_env evaluation = walk_env(&w, &s->m, 0);

@@ -4,7 +4,7 @@
 # usage: tests/portability/run.sh BUILD_DIR [TEXT]   TEXT: only rows with it in their name
 #
 # headers  the programs of tests/strict with static functions, and in double: they build, run and end well
-# float    tests/test_bits.c meets the hashes of tests/golden.h: the same bits. Under an emulator it trains in whole
+# float    tests/test_both_bits.c meets the hashes of tests/golden.h: the same bits. Under an emulator it trains in whole
 # double   rounds only, elsewhere with all thread counts, tick budgets and resume points too (QUICK=1: in the first row of
 #          a target).
 # tests    how many of the programs tests/test_*.c pass (TEST_QUICK=1), once for each target; not with QUICK=1
@@ -64,7 +64,7 @@ try_headers() { # LANGUAGE FLAGS
     echo ok
 }
 try_bits() { # LANGUAGE FLAGS
-    if ! build_program "$1" "$2" tests/test_bits.c; then echo "NO BUILD"; show_log; return; fi
+    if ! build_program "$1" "$2" tests/test_both_bits.c; then echo "NO BUILD"; show_log; return; fi
     # shellcheck disable=SC2086
     if run_program ${short:+-s golden_hashes}; then echo same; return; fi
     if grep -q '^Pass:' "$build/log"; then echo OTHER; else echo CRASHED; fi
@@ -73,7 +73,7 @@ try_bits() { # LANGUAGE FLAGS
 try_tests() { # LANGUAGE FLAGS
     good=0 all=0
     for test in tests/test_*.c; do
-        case " $without test_bits " in *" $(basename "$test" .c) "*) continue ;; esac
+        case " $without test_both_bits " in *" $(basename "$test" .c) "*) continue ;; esac
         all=$((all + 1))
         if build_program "$1" "$2" "$test" && run_program; then
             good=$((good + 1))
@@ -174,7 +174,7 @@ if have "gcc, i387" gcc; then
 fi
 if have tcc tcc; then
     target tcc "" -lpthread # its long double, in which many references are computed, makes NaN; constants must be literal
-    without="test_estimator test_inverted_pendulum test_math test_rules test_saving test_trainer"
+    without="test_rn_estimator test_env_inverted_pendulum test_rn_math test_agg_rules test_rn_saving test_rn_trainer"
     row tcc c99 ""
 fi
 if have musl musl-gcc; then
@@ -210,7 +210,7 @@ fi
 if have wasm32 emcc em++ node; then
     target emcc em++ "-s ALLOW_MEMORY_GROWTH=1"
     runner="node --no-experimental-fetch" suffix=.js
-    without="test_estimator test_laws test_trainer" # they need threads, or a long double whose functions are better than double
+    without="test_rn_estimator test_agg_laws test_rn_trainer" # they need threads, or a long double whose functions are better than double
     row "wasm32, node" c99 -O2
     row "wasm32, node" c++20 "-O3 -msimd128"
 fi

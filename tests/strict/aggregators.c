@@ -1,13 +1,13 @@
 /* Uses every function of aggregators.h, for tests/strict/run.sh, which compiles it in many ways:
-   STRICT_USER         a file that only uses the header, implemented elsewhere
-   STRICT_UNUSED       a file that includes the implementation and calls nothing (AGG_STATIC must stay silent)
-   otherwise           the implementation and its use in one file; the header is included three times */
+   STRICT_USER     a file that only uses the header, implemented elsewhere
+   STRICT_UNUSED   a file that has the implementation and calls nothing (AGG_STATIC stays silent)
+   otherwise       the implementation and its use in one file; the header is included three times */
 #include "aggregators.h"
 #ifndef STRICT_USER
-  #ifndef AGGREGATORS_IMPLEMENTATION /* also given on the command line */
-    #define AGGREGATORS_IMPLEMENTATION
-  #endif
-  #include "aggregators.h"
+#ifndef AGGREGATORS_IMPLEMENTATION /* also given on the command line */
+#define AGGREGATORS_IMPLEMENTATION
+#endif
+#include "aggregators.h"
 #endif
 #include "aggregators.h"
 

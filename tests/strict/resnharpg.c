@@ -1,10 +1,10 @@
 /* Uses resnharpg.h, for tests/strict/run.sh; see aggregators.c beside this file for the macros. */
 #include "resnharpg.h"
 #ifndef STRICT_USER
-  #ifndef RESNHARPG_IMPLEMENTATION /* also given on the command line */
-    #define RESNHARPG_IMPLEMENTATION
-  #endif
-  #include "resnharpg.h"
+#ifndef RESNHARPG_IMPLEMENTATION /* also given on the command line */
+#define RESNHARPG_IMPLEMENTATION
+#endif
+#include "resnharpg.h"
 #endif
 #include "resnharpg.h"
 

@@ -2,7 +2,7 @@
    1 written here for every option; and the promise of the same bits for any threads, budgets and
    arrangement of the parts. */
 #define _POSIX_C_SOURCE 200112L
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
@@ -10,9 +10,9 @@
 #include <pthread.h>
 
 #ifdef AGG_DOUBLE
-  #define TOL 1e-12
+#define TOL 1e-12
 #else
-  #define TOL 5e-5
+#define TOL 5e-5
 #endif
 enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 };
 
@@ -20,76 +20,88 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
 
 /* clang-format off */
 
-#define OPTION_LIST(O)                                                                                          \
-    O(PAPER,            )                                                                                       \
-    O(TABLE_POLICY,     )                                                                                       \
-    O(RELU_NET,         )                                                                                       \
-    O(LONE_AGENT,       d->agents = 1; d->server.agg.f = 0)                                                     \
-    O(REINFORCE,        d->method.estimator = RN_REINFORCE)                                                     \
-    O(BATCH,            d->method.batch = 3)                                                                    \
-    O(CAUSAL,           d->method.causal = 1)                                                                   \
-    O(CAUSAL_REINFORCE, d->method.causal = 1; d->method.estimator = RN_REINFORCE)                               \
-    O(BASE_TIME,        d->method.baseline = RN_BASELINE_TIME; d->method.forget = 0.7)                          \
-    O(BASE_TIME_BATCH,  d->method.baseline = RN_BASELINE_TIME; d->method.batch = 2)                             \
-    O(BASE_TIME_RF,     d->method.baseline = RN_BASELINE_TIME; d->method.estimator = RN_REINFORCE)              \
-    O(BASE_RIDGE,       d->method.baseline = RN_BASELINE_RIDGE)                                                 \
-    O(BASE_RIDGE_ALL,   d->method.baseline = RN_BASELINE_RIDGE; d->method.ridge = 0.1; d->method.forget = 0.5;  \
-                        d->method.batch = 2; d->method.causal = 1)                                              \
-    O(BASE_RIDGE_RF,    d->method.baseline = RN_BASELINE_RIDGE; d->method.estimator = RN_REINFORCE)             \
-    O(WHITEN,           d->method.whiten = 1)                                                                   \
-    O(WHITEN_BASE,      d->method.whiten = 1; d->method.baseline = RN_BASELINE_TIME)                            \
-    O(CLIP,             d->method.clip = 0.05)                                                                  \
-    O(CLIP_BATCH,       d->method.clip = 0.05; d->method.batch = 2)                                             \
-    O(NO_HESSIAN,       d->method.no_hessian = 1)                                                               \
-    O(NO_MEMORY,        d->method.no_memory = 1)                                                                \
-    O(NO_MEMORY_CLIP,   d->method.no_memory = 1; d->method.clip = 0.05)                                         \
-    O(ETA_ONE,          d->server.eta = rn_schedule_constant(1))                                                         \
-    O(ETA_ZERO,         d->server.eta = rn_schedule_constant(0))                                                         \
-    O(DISCOUNT_ONE,     d->method.discount = 1)                                                                 \
-    O(DISCOUNT_ZERO,    d->method.discount = 0)                                                                 \
-    O(SHORT,            d->method.horizon = 1)                                                                  \
-    O(VANILLA,          d->method.no_hessian = 1; d->server.eta = rn_schedule_constant(1);                               \
-                        d->server.agg.rule = AGG_MEAN; d->server.update = RN_UPDATE_PLAIN)                          \
-    O(LINEAR_DECAY,     d->server.gamma = rn_schedule_linear(0.3, 0.1, 4); d->server.eta = rn_schedule_linear(0.9, 0.2, 3))       \
-    O(STEP_DECAY,       d->server.gamma = rn_schedule_staircase(0.3, 0.5, 2); d->server.eta = rn_schedule_staircase(1, 0.7, 3))           \
-    O(THEOREM,          d->server.gamma = rn_theory_gamma(0.05, 1); d->server.eta = rn_theory_eta())          \
-    O(CALLBACK,         d->server.gamma.kind = d->server.eta.kind = RN_SCHEDULE_CALLBACK;                                \
-                        d->server.gamma.at = wave; d->server.eta.at = wave; d->server.eta.self = &half;         \
-                        d->server.gamma.self = &third)                                                          \
-    O(STEP_PLAIN,       d->server.update = RN_UPDATE_PLAIN)                                                         \
-    O(STEP_ADAM,        d->server.update = RN_UPDATE_ADAM; d->server.gamma = rn_schedule_constant(0.02))                     \
-    O(STEP_ADAM_UNIT,   d->server.update = RN_UPDATE_ADAM_NORMALISED; d->server.gamma = rn_schedule_constant(0.02))          \
-    O(STEP_ADAM_BETAS,  d->server.update = RN_UPDATE_ADAM; d->server.gamma = rn_schedule_constant(0.02);                     \
-                        d->server.beta1 = 0.5; d->server.beta2 = 0.8; d->server.epsilon = 0.1)                  \
-    O(RADIUS,           d->server.radius = 2)                                                                   \
-    O(RULE_CWTM,        d->server.agg.rule = AGG_CWTM)                                                          \
-    O(RULE_GM,          d->server.agg.rule = AGG_GM)                                                            \
-    O(RULE_CGE,         d->server.agg.rule = AGG_CGE)                                                           \
-    O(RULE_CCLIP,       d->server.agg.rule = AGG_CCLIP; d->server.agg.start = start_point)                      \
-    O(RULE_OWN,         d->server.aggregate = first_row)                                                        \
-    O(PRE_NNM,          d->server.agg.pre[0] = AGG_PRE_NNM)                                                     \
-    O(PRE_ARC_NNM,      d->server.agg.pre[0] = AGG_PRE_ARC; d->server.agg.pre[1] = AGG_PRE_NNM;                 \
-                        d->server.agg.rule = AGG_CWMED)                                                         \
-    O(PRE_CLIP,         d->server.agg.pre[0] = AGG_PRE_CLIP; d->server.agg.clip = 0.5)                          \
-    O(PRE_BUCKETS,      d->server.agg.pre[0] = AGG_PRE_BUCKETING; d->server.agg.rng = bucket_rng;               \
-                        d->server.agg.rule = AGG_CWMED; d->server.agg.f = 1)                                    \
-    O(ATTACK_FLIP,         d->adversaries = 2)                                                                           \
-    O(ATTACK_FLIP_STRONG,  d->adversaries = 2; d->attack.vector.strength = 10)                                              \
-    O(ATTACK_IPM,          d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_IPM)                                      \
-    O(ATTACK_ALIE,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_ALIE)                                     \
-    O(ATTACK_MIMIC,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_MIMIC; d->attack.vector.target = 1)          \
-    O(ATTACK_ZEROS,        d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_ZERO)                                     \
-    O(ATTACK_NOISE,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_NOISE; d->attack.vector.rng = noise_rng)     \
-    O(ATTACK_GAUSS,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_GAUSSIAN; d->attack.vector.rng = noise_rng)  \
-    O(ATTACK_NANS,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_NAN)                                      \
-    O(ATTACK_INFS,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_INF)                                      \
-    O(ATTACK_ACTIONS,      d->adversaries = 2; d->attack.kind = RN_ATTACK_RANDOM_ACTION)                                              \
-    O(ATTACK_REWARDS,      d->adversaries = 2; d->attack.kind = RN_ATTACK_REWARD_FLIP)                                              \
-    O(ATTACK_SILENCE,      d->adversaries = 2; d->attack.kind = RN_ATTACK_SILENCE)                                              \
-    O(ATTACK_EACH,         d->attacks = each_attacks)                                                                    \
-    O(TOO_MANY_SILENT,  d->adversaries = 3; d->attack.kind = RN_ATTACK_SILENCE)                                              \
-    O(OWN_RNGS,         )                                                                                       \
-    O(MADE_ENVS,        )
+#define OPTION_LIST(O)                                                                            \
+    O(PAPER,              )                                                                       \
+    O(TABLE_POLICY,       )                                                                       \
+    O(RELU_NET,           )                                                                       \
+    O(LONE_AGENT,         d->agents = 1; d->server.agg.f = 0)                                     \
+    O(REINFORCE,          d->method.estimator = RN_REINFORCE)                                     \
+    O(BATCH,              d->method.batch = 3)                                                    \
+    O(CAUSAL,             d->method.causal = 1)                                                   \
+    O(CAUSAL_REINFORCE,   d->method.causal = 1; d->method.estimator = RN_REINFORCE)               \
+    O(BASE_TIME,          d->method.baseline = RN_BASELINE_TIME; d->method.forget = 0.7)          \
+    O(BASE_TIME_BATCH,    d->method.baseline = RN_BASELINE_TIME; d->method.batch = 2)             \
+    O(BASE_TIME_RF,       d->method.baseline = RN_BASELINE_TIME;                                  \
+                          d->method.estimator = RN_REINFORCE)                                     \
+    O(BASE_RIDGE,         d->method.baseline = RN_BASELINE_RIDGE)                                 \
+    O(BASE_RIDGE_ALL,     d->method.baseline = RN_BASELINE_RIDGE; d->method.ridge = 0.1;          \
+                          d->method.forget = 0.5; d->method.batch = 2; d->method.causal = 1)      \
+    O(BASE_RIDGE_RF,      d->method.baseline = RN_BASELINE_RIDGE;                                 \
+                          d->method.estimator = RN_REINFORCE)                                     \
+    O(WHITEN,             d->method.whiten = 1)                                                   \
+    O(WHITEN_BASE,        d->method.whiten = 1; d->method.baseline = RN_BASELINE_TIME)            \
+    O(CLIP,               d->method.clip = 0.05)                                                  \
+    O(CLIP_BATCH,         d->method.clip = 0.05; d->method.batch = 2)                             \
+    O(NO_HESSIAN,         d->method.no_hessian = 1)                                               \
+    O(NO_MEMORY,          d->method.no_memory = 1)                                                \
+    O(NO_MEMORY_CLIP,     d->method.no_memory = 1; d->method.clip = 0.05)                         \
+    O(ETA_ONE,            d->server.eta = rn_schedule_constant(1))                                \
+    O(ETA_ZERO,           d->server.eta = rn_schedule_constant(0))                                \
+    O(DISCOUNT_ONE,       d->method.discount = 1)                                                 \
+    O(DISCOUNT_ZERO,      d->method.discount = 0)                                                 \
+    O(SHORT,              d->method.horizon = 1)                                                  \
+    O(VANILLA,            d->method.no_hessian = 1; d->server.eta = rn_schedule_constant(1);      \
+                          d->server.agg.rule = AGG_MEAN; d->server.update = RN_UPDATE_PLAIN)      \
+    O(LINEAR_DECAY,       d->server.gamma = rn_schedule_linear(0.3, 0.1, 4);                      \
+                          d->server.eta = rn_schedule_linear(0.9, 0.2, 3))                        \
+    O(STAIRCASE,          d->server.gamma = rn_schedule_staircase(0.3, 0.5, 2);                   \
+                          d->server.eta = rn_schedule_staircase(1, 0.7, 3))                       \
+    O(THEOREM,            d->server.gamma = rn_theory_gamma(0.05, 1);                             \
+                          d->server.eta = rn_theory_eta())                                        \
+    O(CALLBACK,           d->server.gamma.kind = d->server.eta.kind = RN_SCHEDULE_CALLBACK;       \
+                          d->server.gamma.at = wave; d->server.eta.at = wave;                     \
+                          d->server.eta.self = &half; d->server.gamma.self = &third)              \
+    O(UPDATE_PLAIN,       d->server.update = RN_UPDATE_PLAIN)                                     \
+    O(UPDATE_ADAM,        d->server.update = RN_UPDATE_ADAM;                                      \
+                          d->server.gamma = rn_schedule_constant(0.02))                           \
+    O(UPDATE_ADAM_UNIT,   d->server.update = RN_UPDATE_ADAM_NORMALISED;                           \
+                          d->server.gamma = rn_schedule_constant(0.02))                           \
+    O(UPDATE_ADAM_BETAS,  d->server.update = RN_UPDATE_ADAM;                                      \
+                          d->server.gamma = rn_schedule_constant(0.02); d->server.beta1 = 0.5;    \
+                          d->server.beta2 = 0.8; d->server.epsilon = 0.1)                         \
+    O(RADIUS,             d->server.radius = 2)                                                   \
+    O(RULE_CWTM,          d->server.agg.rule = AGG_CWTM)                                          \
+    O(RULE_GM,            d->server.agg.rule = AGG_GM)                                            \
+    O(RULE_CGE,           d->server.agg.rule = AGG_CGE)                                           \
+    O(RULE_CCLIP,         d->server.agg.rule = AGG_CCLIP; d->server.agg.start = start_point)      \
+    O(RULE_OWN,           d->server.aggregate = first_row)                                        \
+    O(PRE_NNM,            d->server.agg.pre[0] = AGG_PRE_NNM)                                     \
+    O(PRE_ARC_NNM,        d->server.agg.pre[0] = AGG_PRE_ARC; d->server.agg.pre[1] = AGG_PRE_NNM; \
+                          d->server.agg.rule = AGG_CWMED)                                         \
+    O(PRE_CLIP,           d->server.agg.pre[0] = AGG_PRE_CLIP; d->server.agg.clip = 0.5)          \
+    O(PRE_BUCKETS,        d->server.agg.pre[0] = AGG_PRE_BUCKETING;                               \
+                          d->server.agg.rng = bucket_rng; d->server.agg.rule = AGG_CWMED;         \
+                          d->server.agg.f = 1)                                                    \
+    O(ATTACK_FLIP,        d->adversaries = 2)                                                     \
+    O(ATTACK_FLIP_STRONG, d->adversaries = 2; d->attack.vector.strength = 10)                     \
+    O(ATTACK_IPM,         d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_IPM)             \
+    O(ATTACK_ALIE,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_ALIE)            \
+    O(ATTACK_MIMIC,       d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_MIMIC;           \
+                          d->attack.vector.target = 1)                                            \
+    O(ATTACK_ZEROS,       d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_ZERO)            \
+    O(ATTACK_NOISE,       d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_NOISE;           \
+                          d->attack.vector.rng = noise_rng)                                       \
+    O(ATTACK_GAUSS,       d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_GAUSSIAN;        \
+                          d->attack.vector.rng = noise_rng)                                       \
+    O(ATTACK_NANS,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_NAN)             \
+    O(ATTACK_INFS,        d->adversaries = 2; d->attack.vector.kind = AGG_ATTACK_INF)             \
+    O(ATTACK_ACTIONS,     d->adversaries = 2; d->attack.kind = RN_ATTACK_RANDOM_ACTION)           \
+    O(ATTACK_REWARDS,     d->adversaries = 2; d->attack.kind = RN_ATTACK_REWARD_FLIP)             \
+    O(ATTACK_SILENCE,     d->adversaries = 2; d->attack.kind = RN_ATTACK_SILENCE)                 \
+    O(ATTACK_EACH,        d->attacks = each_attacks)                                              \
+    O(TOO_MANY_SILENT,    d->adversaries = 3; d->attack.kind = RN_ATTACK_SILENCE)                 \
+    O(OWN_RNGS,           )                                                                       \
+    O(MADE_ENVS,          )
 /* clang-format on */
 #define OPTION_X(id, ...) OPT_##id,
 
@@ -140,10 +152,7 @@ static void setup_make(setup *s, int option) {
     s->bucket = rng_make(2);
     noise_rng = rng_for_library(&s->noise);
     bucket_rng = rng_for_library(&s->bucket);
-    if (option == OPT_TABLE_POLICY)
-        (void)model_table(&s->p, STATES, ACTIONS);
-    else
-        (void)model_net(&s->p, &net);
+    model_for_walk(&s->p, option == OPT_TABLE_POLICY, &net);
     for (size_t i = 0; i < s->p.policy.dim; i++) {
         s->theta[i] = (rn_real)(0.7 * rng_normal(&r));
         s->start[i] = (rn_real)(0.1 * rng_normal(&r));
@@ -173,7 +182,7 @@ static void setup_make(setup *s, int option) {
         d->make_env_self = s;
     }
 #define OPTION_X(id, ...)                                                                          \
-  case OPT_##id: __VA_ARGS__; break;
+    case OPT_##id: __VA_ARGS__; break;
     switch (option) { OPTION_LIST(OPTION_X) default : break; }
 #undef OPTION_X
 }
@@ -488,9 +497,8 @@ TEST every_round_is_algorithm_1(int option) {
     static plain_run plain;
     rn_trainer *trainer;
     double worst_theta = 0, worst_d = 0;
-    const double tol = option == OPT_RULE_GM
-                           ? TOL + 1e-9
-                           : TOL; /* GM stops at a gap of 1e-6: where, rounding says */
+    /* GM stops at a gap of 1e-6: where, rounding says */
+    const double tol = option == OPT_RULE_GM ? TOL + 1e-9 : TOL;
     setup_make(&mine, option);
     setup_make(&theirs, option);
     plain_open(&plain, &mine);
@@ -667,9 +675,9 @@ static int outcome_same(outcome *a, outcome *b) {
     return same;
 }
 
-static const int some_options[] = {OPT_PAPER,     OPT_BATCH,       OPT_BASE_RIDGE_ALL,
-                                   OPT_STEP_ADAM, OPT_ATTACK_EACH, OPT_ATTACK_SILENCE,
-                                   OPT_BASE_TIME, OPT_CLIP,        OPT_TABLE_POLICY};
+static const int some_options[] = {OPT_PAPER,       OPT_BATCH,       OPT_BASE_RIDGE_ALL,
+                                   OPT_UPDATE_ADAM, OPT_ATTACK_EACH, OPT_ATTACK_SILENCE,
+                                   OPT_BASE_TIME,   OPT_CLIP,        OPT_TABLE_POLICY};
 
 enum { SOME = sizeof some_options / sizeof *some_options };
 
@@ -1065,7 +1073,7 @@ TEST evaluation_by_hand_numbers(void) {
     e.step = clock_step;
     e.obs_dim = e.act_dim = 1;
     e.actions = 2;
-    (void)model_table(&p, 1, 2);
+    model_table(&p, 1, 2);
     ASSERT(rn_evaluate_scratch_size(&e, &p.policy) > 0 &&
            rn_evaluate_scratch_size(&e, &p.policy) <= sizeof scratch);
     d.trajectories = 4;
@@ -1110,7 +1118,7 @@ TEST evaluation_meets_the_exact_value(int sampled) {
     hyper th[STATES * ACTIONS];
     rng r = rng_make(4);
     double exact;
-    (void)model_table(&p, STATES, ACTIONS);
+    model_table(&p, STATES, ACTIONS);
     fill_normal(theta, STATES * ACTIONS, &r, 0, 1);
     for (size_t i = 0; i < STATES * ACTIONS; i++)
         th[i] = hy((sampled ? 1.0L : 1e6L) * (wide)theta[i]);
@@ -1120,8 +1128,8 @@ TEST evaluation_meets_the_exact_value(int sampled) {
     d.horizon = 20;
     d.sampled = sampled;
     ASSERT_EQ(RN_OK, rn_evaluate(&d, &e, &p.policy, theta, scratch, sizeof scratch, &out));
-    ASSERT(fabs(out.mean - exact) <
-           5 * (out.high - out.low) / 2 / sqrt((double)d.trajectories)); /* range/2 >= deviation */
+    /* range/2 >= deviation */
+    ASSERT(fabs(out.mean - exact) < 5 * (out.high - out.low) / 2 / sqrt((double)d.trajectories));
     PASS();
 }
 
@@ -1143,7 +1151,7 @@ SUITE(same_bits_always) {
     }
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_PAPER);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_BASE_RIDGE_ALL);
-    RUN_TESTp(parts_apart_make_the_same_bits, OPT_STEP_ADAM);
+    RUN_TESTp(parts_apart_make_the_same_bits, OPT_UPDATE_ADAM);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_ATTACK_ACTIONS);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_ATTACK_REWARDS);
     RUN_TEST(budget_of_nothing_does_nothing);

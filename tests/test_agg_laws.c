@@ -1,17 +1,17 @@
 /* Laws every rule obeys, and the independence of the bits from job pools: order of jobs, shuffled
    jobs, real threads. */
 #if defined(__unix__) || defined(__APPLE__)
-  #define _POSIX_C_SOURCE 200112L
-  #define HAVE_THREADS    1
+#define _POSIX_C_SOURCE 200112L
+#define HAVE_THREADS    1
 #else
-  #define HAVE_THREADS 0
+#define HAVE_THREADS 0
 #endif
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #if HAVE_THREADS
-  #include <pthread.h>
+#include <pthread.h>
 #endif
 #include "common.h"
 #include "reference.h"
@@ -66,8 +66,8 @@ TEST permutation(agg_rule rule) {
             if (perm[i] == d.pivot) e.pivot = i;
         ASSERT(wrote(run(&d, x.row, a, NULL)));
         ASSERT(wrote(run(&e, shuffled, b, NULL)));
-        if (rule ==
-            AGG_MDA) { /* several sets may have the same least diameter: compare that instead */
+        /* several sets may have the same least diameter: compare that instead */
+        if (rule == AGG_MDA) {
             agg_report p = report_new(n), q = report_new(n);
             ASSERT(wrote(run(&d, x.row, a, &p)) && wrote(run(&e, shuffled, b, &q)));
             ASSERT_IN_RANGE(p.diameter, q.diameter, 4 * EPS * p.diameter);
@@ -135,8 +135,8 @@ TEST scale(agg_rule rule) {
         for (size_t i = 0; i < n * dim; i++) y.data[i] = (agg_real)ldexp((double)x.data[i], power);
         ASSERT(wrote(run(&d, x.row, a, NULL)) && wrote(run(&d, y.row, b, NULL)));
         for (size_t k = 0; k < dim; k++) a[k] = (agg_real)ldexp((double)a[k], power);
-        if (rule == AGG_GM ||
-            rule == AGG_CAF) { /* iterations, which may stop elsewhere: within their accuracy */
+        /* iterations, which may stop elsewhere: within their accuracy */
+        if (rule == AGG_GM || rule == AGG_CAF) {
             for (size_t k = 0; k < dim; k++)
                 ASSERT(fabs((double)a[k] - (double)b[k]) <= 3e-3 * ldexp(largest(&x), power));
             /* it compares square roots of lengths, which no power of two but 4^k scales exactly */
@@ -386,49 +386,13 @@ TEST pools(agg_rule rule) {
                 d.f = rule == AGG_BULYAN && pre == AGG_PRE_BUCKETING ? 0 : d.f < 1 ? 0 : 1;
             x = rows_new(n, dims[c]);
             fill_rows(&x, LAY_RANDOM, &r);
-            if (d.f)
-                rows_at(&x, n - 1)[dims[c] - 1] =
-                    (agg_real)NAN; /* found by whichever job has the last numbers */
+            /* found by whichever job has the last numbers */
+            if (d.f) rows_at(&x, n - 1)[dims[c] - 1] = (agg_real)NAN;
             if (d.f > 1) rows_at(&x, n - 2)[0] = (agg_real)REAL_MAX; /* so rows are scaled */
             bad = same_for_all_pools(&d, &x);
             rows_free(&x);
             if (bad) FAILm(bad);
         }
-    PASS();
-}
-
-/* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate()
-   that matter here. */
-static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
-    const size_t size = agg_scratch_size(d);
-    void *scratch = need(malloc(size));
-    aggi_call c;
-    int status;
-    (void)aggi_begin(&c, d, scratch, size);
-    c.avx2 = 0;
-    aggi_collect(&c, x);
-    status = aggi_aggregate(&c);
-    memcpy(out, c.out, d->dim * sizeof *out);
-    free(scratch);
-    return status;
-}
-
-/* the wide versions of the inner loops and the plain ones: the same bits */
-TEST kernels_agree(agg_rule rule) {
-    static const size_t dims[] = {5, 64, 700, 5000};
-    rng r = rng_make(65);
-    for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
-        for (int lay = 0; lay < LAYOUT_COUNT; lay++)
-            for (size_t n = 3; n <= 11; n += 4) {
-                agg_desc d = agg_make_desc(rule, n, dims[c], rule == AGG_MEAN ? 0 : n / 5);
-                rows x = rows_new(n, dims[c]);
-                agg_real *a = (agg_real *)need(calloc(2 * dims[c], sizeof *a)), *b = a + dims[c];
-                fill_rows(&x, (layout)lay, &r);
-                ASSERT_EQ((int)run(&d, x.row, a, NULL), attempt_without_avx2(&d, x.row, b));
-                ASSERTm(layout_name((layout)lay), same_bits(a, b, dims[c]));
-                free(a);
-                rows_free(&x);
-            }
     PASS();
 }
 
@@ -460,12 +424,6 @@ TEST scratch_contents_do_not_matter(void) {
     PASS();
 }
 
-#define RUN_RULE(T, RULE)                                                                          \
-  do {                                                                                             \
-    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
-    RUN_TESTp(T, RULE);                                                                            \
-  } while (0)
-
 SUITE(laws) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule rule = rule_at(i);
@@ -479,10 +437,7 @@ SUITE(laws) {
 }
 
 SUITE(jobs) {
-    for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
-        RUN_RULE(pools, rule_at(i));
-        RUN_RULE(kernels_agree, rule_at(i));
-    }
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++) RUN_RULE(pools, rule_at(i));
     RUN_TEST(scratch_contents_do_not_matter);
 }
 

@@ -1,6 +1,6 @@
 /* Long rows lose nothing, and rows that share a large offset are told apart: subtract before
    squaring. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>

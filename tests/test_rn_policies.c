@@ -1,7 +1,7 @@
 /* The built-in policies of resnharpg.h against plain ones in long double that carry exact
    derivatives (tiny.h): gradient, c_t, Hessian product and B u at ordinary and extreme points;
    act() against the probabilities; policies of a host. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
@@ -43,7 +43,7 @@ typedef struct net_case {
 } net_case;
 
 #define CASE_X(name, obs, out, a, b, c, d, act, gauss, state, bias, head, limit)                   \
-  {name, obs, out, {a, b, c, d}, act, gauss, state, bias, head, limit},
+    {name, obs, out, {a, b, c, d}, act, gauss, state, bias, head, limit},
 static const net_case cases[] = {CASE_LIST(CASE_X)};
 
 enum { CASES = sizeof cases / sizeof *cases, TABLE_CASE = CASES };
@@ -53,7 +53,7 @@ static const char *case_name(int k) { return k == TABLE_CASE ? "table" : cases[k
 static void case_make(model *m, int k) {
     rn_net_desc d;
     if (k == TABLE_CASE) {
-        (void)model_table(m, 5, 3);
+        model_table(m, 5, 3);
         return;
     }
     d = rn_make_net_desc(cases[k].obs, cases[k].outputs);
@@ -65,7 +65,7 @@ static void case_make(model *m, int k) {
     d.tanh_head = cases[k].tanh_head;
     d.log_std_min = -cases[k].limit;
     d.log_std_max = cases[k].limit;
-    (void)model_net(m, &d);
+    model_net(m, &d);
 }
 
 /* clang-format off */
@@ -89,14 +89,14 @@ static const struct {
     double weights, inputs;
 } points[POINTS] = {POINT_LIST(POINT_X)};
 
-typedef struct
-    trial { /* a trajectory at a point, and all a policy makes of it, by the library and by hand */
+/* a trajectory at a point, and all a policy makes of it, by the library and by hand */
+typedef struct trial {
     model m;
     size_t dim, T;
     rn_real *theta, *u, *obs, *act, *w, *k, *g, *c, *h;
     wide *wtheta, *wu, *want_g, *want_c, *want_h, *grad, *hess;
-    double size_g, size_c,
-        size_h; /* what errors are measured against: the sums of the terms' sizes */
+    /* what errors are measured against: the sums of the terms' sizes */
+    double size_g, size_c, size_h;
     void *work;
 } trial;
 
@@ -139,8 +139,8 @@ static void trial_open(trial *t, int which, int point, size_t T) {
     if (t->m.net.gaussian && !t->m.net.state_std) /* log-stds of e^6 would make z meaningless */
         for (size_t i = t->dim - t->m.net.outputs; i < t->dim; i++)
             t->theta[i] = (rn_real)(0.6 * rng_normal(&r));
-    if (t->m.net.state_std && point != NEAR_ZERO &&
-        !(t->m.net.log_std_max > 0)) /* unlimited: keep it within e^+-2 */
+    /* unlimited: keep it within e^+-2 */
+    if (t->m.net.state_std && point != NEAR_ZERO && !(t->m.net.log_std_max > 0))
         for (size_t i = 0; i < t->dim; i++)
             t->theta[i] *= (rn_real)(points[point].inputs > 1 ? 0 : 0.2);
 }
@@ -485,7 +485,7 @@ TEST clipped_samples_stay_inside(void) {
     model m;
     d.gaussian = 1;
     d.clip = 0.5;
-    (void)model_net(&m, &d);
+    model_net(&m, &d);
     ASSERT_EQ((size_t)6, m.policy.dim);
     for (int i = 0; i < 2000; i++) {
         rn_real act[2];
@@ -588,7 +588,7 @@ TEST act_by_hand_checks_its_arguments(void) {
     rn_real theta[64] = {0}, obs[2] = {1, 2}, act = 7;
     model m;
     size_t size;
-    (void)model_net(&m, &d);
+    model_net(&m, &d);
     size = rn_policy_work_size(&m.policy, 0);
     ASSERT(size > 0 && size <= sizeof work && rn_policy_work_size(&m.policy, 50) > size);
     ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, theta, obs, NULL, &act, work, size));
@@ -599,8 +599,8 @@ TEST act_by_hand_checks_its_arguments(void) {
     ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&m.policy, theta, obs, NULL, &act, work, 64));
     ASSERT(act >= 7 && act <= 7);
     memset(work, CANARY, sizeof work);
-    ASSERT_EQ(RN_OK, rn_policy_act(&m.policy, theta, obs, NULL, &act, work + 1,
-                                   size)); /* any start address */
+    /* any start address */
+    ASSERT_EQ(RN_OK, rn_policy_act(&m.policy, theta, obs, NULL, &act, work + 1, size));
     for (size_t i = 1 + size; i < sizeof work; i++) ASSERT_EQ(CANARY, work[i]);
     ASSERT_EQ(CANARY, work[0]);
     ASSERT_EQ((size_t)0, rn_policy_work_size(&m.policy, (size_t)-1 / 4)); /* too large */
@@ -614,8 +614,8 @@ SUITE(exact_derivatives) {
             for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
                 model m;
                 case_make(&m, which);
-                if (lengths[i] > 5 && (m.policy.dim > 120 || point != USUAL))
-                    continue; /* the hand is slow */
+                /* the hand is slow */
+                if (lengths[i] > 5 && (m.policy.dim > 120 || point != USUAL)) continue;
                 if (lengths[i] > 70 && m.policy.dim > 60) continue;
                 RUN_TESTp(derivatives, which, point, lengths[i]);
             }

@@ -227,8 +227,8 @@ TEST double_bounds_and_symmetry(void) {
 TEST sqrt_of_squares(void) {
     uint64_t state = 4;
     for (int i = 0; i < 200000; i++) {
-        const double s =
-            (double)(0x4000000u + (random_bits(&state) >> 38)) / 67108864.0; /* [1, 2) */
+        /* [1, 2) */
+        const double s = (double)(0x4000000u + (random_bits(&state) >> 38)) / 67108864.0;
         const uint64_t b = b64_of(s * s);
         ASSERT(aggi_sqrt(s * s) == s && aggi_sqrt_soft(s * s) == s);
         for (uint64_t d = 0; d < 5; d++) {
@@ -328,7 +328,8 @@ TEST array_exp(void) {
     PASS();
 }
 
-/* ---- golden hashes: FNV-1a over the result bits, low byte first; all NaN count as one, their bits are free ---- */
+/* ---- golden hashes: FNV-1a over the result bits, low byte first; all NaN count as one, their
+   bits are free */
 static uint64_t fnv(uint64_t h, uint64_t bits, int bytes) {
     for (int i = 0; i < bytes; i++) h = (h ^ ((bits >> (8 * i)) & 0xffu)) * 0x100000001b3u;
     return h;

@@ -1,6 +1,6 @@
 /* What a host can ask (lambda, max_f, samples, names) against numbers worked out by hand, and
    every attack's formula. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
@@ -17,8 +17,8 @@ TEST lambda_by_hand(void) {
     ASSERT_IN_RANGE(2.3228756555322954, agg_lambda(AGG_KRUM, 10, 3, 4), 1e-12);
     ASSERT_IN_RANGE(2.3228756555322954, agg_lambda(AGG_MULTI_KRUM, 10, 3, 4), 1e-12);
     ASSERT_IN_RANGE(2.1067971810589330, agg_lambda(AGG_GM, 10, 3, 4), 1e-12);
-    ASSERT_IN_RANGE(3.0 / 7 * 5.2915026221291814, agg_lambda(AGG_CWTM, 10, 3, 1000000),
-                    1e-9); /* D = 2 sqrt 7 */
+    /* D = 2 sqrt 7 */
+    ASSERT_IN_RANGE(3.0 / 7 * 5.2915026221291814, agg_lambda(AGG_CWTM, 10, 3, 1000000), 1e-9);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule r = rule_at(i);
         const double at_0 = agg_lambda(r, 10, 0, 1), broken = agg_lambda(r, 10, 5, 1),
@@ -67,8 +67,8 @@ TEST samples_by_hand(void) {
     ASSERT_FALSE(isnan(agg_sample_complexity(AGG_MDA, 0, 10, 1, 4)));
     ASSERT(agg_sample_complexity(AGG_MDA, 2, 10, 1, 4) >= 0);
     ASSERT_IN_RANGE(0.0, agg_sample_complexity(AGG_MDA, (double)INFINITY, 10, 1, 4), 0.0);
-    ASSERT(isinf(
-        agg_sample_complexity(AGG_MDA, DBL_MIN / 4, 10, 1, 4))); /* 1/eps^2 is beyond any double */
+    /* 1/eps^2 is beyond any double */
+    ASSERT(isinf(agg_sample_complexity(AGG_MDA, DBL_MIN / 4, 10, 1, 4)));
     PASS();
 }
 
@@ -81,8 +81,8 @@ TEST names(void) {
            agg_status_text((agg_status)99));
     ASSERT(agg_attack_name((agg_attack_kind)99) && agg_pre_name((agg_pre)99));
     ASSERT_EQ(0, agg_rule_is_order_optimal((agg_rule)99));
-    ASSERT(!strcmp(agg_rule_name((agg_rule)99),
-                   agg_rule_name(AGG_RULE_COUNT))); /* the count is no member either */
+    /* the count is no member either */
+    ASSERT(!strcmp(agg_rule_name((agg_rule)99), agg_rule_name(AGG_RULE_COUNT)));
     ASSERT(!strcmp(agg_rule_cost((agg_rule)99), agg_rule_cost(AGG_RULE_COUNT)));
     ASSERT(!strcmp(agg_status_text((agg_status)99), agg_status_text(AGG_STATUS_COUNT)));
     ASSERT(!strcmp(agg_attack_name((agg_attack_kind)99), agg_attack_name(AGG_ATTACK_COUNT)));
@@ -213,9 +213,8 @@ TEST noise_is_uniform(void) {
             squares += u * u / BIG;
             most = fmax(most, fabs(u));
         }
-        ASSERT(
-            fabs(sum) <
-            5 * sqrt(1.0 / 3 / BIG)); /* five standard deviations of fixed bits: exact for ever */
+        /* five standard deviations of fixed bits: exact for ever */
+        ASSERT(fabs(sum) < 5 * sqrt(1.0 / 3 / BIG));
         ASSERT_IN_RANGE(1.0 / 3, squares, 0.02);
         ASSERT(most > 0.999);
     }
@@ -282,8 +281,8 @@ TEST own_null_is_the_mean_and_out_may_be_own(void) {
     agg_attack_desc a = attack(AGG_ATTACK_SIGN_FLIP, 2);
     ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 5, DIM, NULL, out));
     for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE(-2 * mean_at(&x, k), (double)out[k], 32 * EPS);
-    ASSERT_EQ(AGG_OK,
-              agg_attack(&a, x.row, 0, DIM, x.row[1], out)); /* its own row is all it needs */
+    /* its own row is all it needs */
+    ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 0, DIM, x.row[1], out));
     for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE(-2 * (double)x.row[1][k], (double)out[k], 0.0);
     for (int kind = 0; kind < AGG_ATTACK_COUNT; kind++) {
         rng p = rng_make(8), q = rng_make(8);

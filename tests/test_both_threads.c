@@ -1,19 +1,19 @@
 /* Threads: with pools of 2 to 8 both headers give the bits they give alone, and calls at the same
    time share what they are allowed to share. `make tsan` looks for races while this runs. */
 #if defined(__unix__) || defined(__APPLE__)
-  #define _POSIX_C_SOURCE 200112L
-  #define HAVE_THREADS    1
+#define _POSIX_C_SOURCE 200112L
+#define HAVE_THREADS    1
 #else
-  #define HAVE_THREADS 0
+#define HAVE_THREADS 0
 #endif
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
 #include "tiny.h"
 
 #if HAVE_THREADS
-  #include "../examples/pool.h"
+#include "../examples/pool.h"
 
 enum { N = 7, MOST = 8 };
 
@@ -76,10 +76,7 @@ static void team_make(team *t, const model *p, rn_baseline baseline) {
 
 static void model_make(model *p, int table) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 3, 3, RN_TANH);
-    if (table)
-        (void)model_table(p, STATES, ACTIONS);
-    else
-        (void)model_net(p, &net);
+    model_for_walk(p, table, &net);
 }
 
 TEST pools_and_trainers(int table, rn_baseline baseline) {
@@ -94,8 +91,8 @@ TEST pools_and_trainers(int table, rn_baseline baseline) {
         pool_start(&workers, threads);
         pooled.d.jobs.run = pool_run;
         pooled.d.jobs.self = &workers;
-        pooled.d.server.agg.jobs =
-            pooled.d.jobs; /* the server's rule on the same pool, between the agents' turns */
+        /* the server's rule on the same pool, between the agents' turns */
+        pooled.d.server.agg.jobs = pooled.d.jobs;
         ASSERT_EQ(RN_OK, rn_trainer_create(&a, &alone.d));
         ASSERT_EQ(RN_OK, rn_trainer_create(&b, &pooled.d));
         for (int round = 0; round < 6; round++) {
@@ -112,7 +109,8 @@ TEST pools_and_trainers(int table, rn_baseline baseline) {
     PASS();
 }
 
-/* ---- calls at the same time: desc, rows and policy are shared; out, scratch and trainers are each caller's own */
+/* ---- calls at the same time: desc, rows and policy are shared; out, scratch and trainers are
+   each caller's own */
 typedef struct crowd {
     const agg_desc *d;
     const rows *x;

@@ -1,15 +1,15 @@
 /* Every rule and pre-aggregation of aggregators.h against reference.h: the same set where a rule
    selects, the same numbers to a few units in the last place where it averages, the same report. GM
    has a file of its own. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #include "common.h"
 #include "reference.h"
 
-static unsigned compared, near_ties,
-    ill_posed; /* printed, so that a check that never runs is seen */
+/* printed, so that a check that never runs is seen */
+static unsigned compared, near_ties, ill_posed;
 
 /* ---- one comparison ---- */
 typedef struct trial {
@@ -182,8 +182,8 @@ static int other_row(const trial *t) {
 
 static ref_num tolerance_at(const trial *t, size_t k) {
     ref_num tol = (ref_num)few_ulps(t->set.n) * t->mag[k] + 8 * (ref_num)REAL_TINY, spread = 0;
-    if (t->d->rule ==
-        AGG_CCLIP) { /* rounds add up, and the share of a row at 1e308 is a denormal number */
+    /* rounds add up, and the share of a row at 1e308 is a denormal number */
+    if (t->d->rule == AGG_CCLIP) {
         tol *= 4 + (ref_num)t->d->iterations;
         if (t->lay == LAY_GIANTS && sizeof(agg_real) > sizeof(float))
             tol += (ref_num)1e-8 * t->own + (ref_num)(t->set.n * (t->d->iterations + 3)) *
@@ -442,9 +442,8 @@ TEST monna_pivots(void) {
                     const char *bad;
                     d.pivot = pivot;
                     fill_rows(&x, (layout)lay, &r);
-                    if (f && pivot)
-                        x.row[pivot - 1] =
-                            NULL; /* the pivot is found again after a row is dropped */
+                    /* the pivot is found again after a row is dropped */
+                    if (f && pivot) x.row[pivot - 1] = NULL;
                     bad = compare(&d, &x, (layout)lay, 1);
                     rows_free(&x);
                     if (bad) FAILm(bad);
@@ -844,21 +843,6 @@ TEST mda_budget_may_end_anywhere(void) {
     PASS();
 }
 
-/* 2^26 / (n ceil(n/64)), within 1000 .. 100000 */
-TEST budget_by_default(void) {
-    static const struct {
-        size_t n, nodes;
-    } cases[] = {{10, 100000}, {500, 16777}, {2048, 1024}, {5000, 1000}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        agg_desc d = agg_make_desc(AGG_MDA, cases[i].n, 1, 1);
-        ASSERT_EQ(cases[i].nodes, aggi_budget(&d));
-        d.budget = 7;
-        ASSERT_EQ((size_t)7, aggi_budget(&d));
-    }
-    PASS();
-}
-
 TEST smea_out_of_budget(void) {
     rng r = rng_make(8100);
     rows x = rows_new(12, 4);
@@ -900,12 +884,6 @@ TEST nodes_are_counted(void) {
     PASS();
 }
 
-#define RUN_RULE(T, RULE)                                                                          \
-  do {                                                                                             \
-    greatest_set_test_suffix(agg_rule_name(RULE));                                                 \
-    RUN_TESTp(T, RULE);                                                                            \
-  } while (0)
-
 SUITE(equality) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule rule = rule_at(i);
@@ -934,7 +912,6 @@ SUITE(reports) {
     RUN_TEST(coordinate_weights_sum_to_one_on_ties);
     RUN_TEST(mda_out_of_budget);
     RUN_TEST(mda_budget_may_end_anywhere);
-    RUN_TEST(budget_by_default);
     RUN_TEST(smea_out_of_budget);
     RUN_TEST(nodes_are_counted);
 }

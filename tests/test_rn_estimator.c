@@ -2,21 +2,21 @@
    rn_agent and weighted with their probabilities. E g = grad J_H, E[B u] = hess J_H u, E v = grad
    J_H(theta_t) - grad J_H(theta_{t-1}), the last integrated over q. The right-hand sides come from
    dynamic programming on numbers that carry derivatives. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
 #include "tiny.h"
 
 #ifdef AGG_DOUBLE
-  #define TOL 1e-14
+#define TOL 1e-14
 #else
-  #define TOL 4e-6
+#define TOL 4e-6
 #endif
 enum { HORIZON = 4, MAX_DIM = 64, MOST = 4096 };
 
-/* ---- Gauss quadrature from the recurrence of orthonormal polynomials, x p_k = b_{k+1} p_{k+1} + b_k p_{k-1}: nodes
-   are the zeros of p_n, weights 1/sum_{k<n} p_k^2 */
+/* ---- Gauss quadrature from the recurrence of orthonormal polynomials, x p_k = b_{k+1} p_{k+1}
+   + b_k p_{k-1}: nodes are the zeros of p_n, weights 1/sum_{k<n} p_k^2 */
 typedef wide recurrence(size_t k);
 
 /* standard normal density */
@@ -371,10 +371,7 @@ static void make_policy(model *p, int kind) {
         d.tanh_head = d.no_bias = 1;
         d.hidden[1] = 2;
     }
-    if (kind == TABLE)
-        (void)model_table(p, STATES, ACTIONS);
-    else
-        (void)model_net(p, &d);
+    model_for_walk(p, kind == TABLE, &d);
 }
 
 static rn_method plain_method(void) {
@@ -401,8 +398,8 @@ TEST derivatives_by_two_routes(void) {
         mdp_derivatives(&m, &p, theta, NULL, HORIZON, 0.9, grad, NULL);
         for (size_t i = 0; i < p.policy.dim; i++) {
             wide d[3];
-            for (int k = 0; k < 3;
-                 k++) { /* central differences with h, h/2, h/4, then extrapolated to h^6 */
+            /* central differences with h, h/2, h/4, then extrapolated to h^6 */
+            for (int k = 0; k < 3; k++) {
                 const wide h = 1e-3L / (wide)(1 << k);
                 wide J[2];
                 for (int side = 0; side < 2; side++) {
@@ -513,8 +510,9 @@ TEST whitening_is_biased(void) {
     PASS();
 }
 
-/* ---- Gaussian policies: two steps of s' = s/2 + 0.4 a, by Gauss-Hermite quadrature over the actions. The reference
-   moves the actions with theta, a = mu + std z (no score function anywhere), so it is another route altogether. */
+/* ---- Gaussian policies: two steps of s' = s/2 + 0.4 a, by Gauss-Hermite quadrature over the
+   actions. The reference moves the actions with theta, a = mu + std z (no score function
+   anywhere), so it is another route altogether. */
 enum { GH = 16 };
 
 typedef struct gauss_script {
@@ -645,7 +643,7 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
     double eg, ev;
     nd.gaussian = 1;
     nd.state_std = state_std;
-    (void)model_net(&p, &nd);
+    model_net(&p, &nd);
     dim = p.policy.dim;
     memset(&g, 0, sizeof g);
     memset(&d, 0, sizeof d);
@@ -715,14 +713,15 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
     if (GREATEST_IS_VERBOSE())
         printf("    std %d hidden %u: g %.1e  Bu %.1e\n", state_std, (unsigned)hidden, eg, ev);
     ASSERT(wide_max(hess, dim) > 1e-3L);
-    if (!(eg < TOL + 2e-11))
-        FAILm(WHY("E g misses grad J by %g", eg)); /* the quadrature leaves 6e-12 */
+    /* the quadrature leaves 6e-12 */
+    if (!(eg < TOL + 2e-11)) FAILm(WHY("E g misses grad J by %g", eg));
     if (!(ev < TOL + 2e-11)) FAILm(WHY("E Bu misses hess J u by %g", ev));
     PASS();
 }
 
-/* ---- d_t - grad J(theta_t) = (1/t) sum_j M_j for eta_t = 1/t, in a run of the trainer with one agent:
-   M_j = g_j - grad J(theta_j) + (j-1) (v_j - grad J(theta_j) + grad J(theta_{j-1})), from recorded trajectories */
+/* ---- d_t - grad J(theta_t) = (1/t) sum_j M_j for eta_t = 1/t, in a run of the trainer with one
+   agent: M_j = g_j - grad J(theta_j) + (j-1) (v_j - grad J(theta_j) + grad J(theta_{j-1})), from
+   recorded trajectories */
 typedef struct recorder { /* around a task and a policy */
     rn_env env;
     rn_policy policy;
@@ -794,7 +793,7 @@ TEST error_is_a_mean_of_martingale_differences(void) {
     size_t dim;
     rng r = rng_make(8);
     rn_real start[MAX_DIM];
-    (void)model_table(&p, STATES, ACTIONS);
+    model_table(&p, STATES, ACTIONS);
     dim = p.policy.dim;
     memset(&k, 0, sizeof k);
     k.env = walk_env(&w, &m, 1);

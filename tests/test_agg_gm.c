@@ -1,7 +1,7 @@
 /* The geometric median against the slow solver of reference.h: the value is within the promised gap
    of the least one, and the gap reported is true. Every number here is relative to a lower bound
    that the reference PROVES. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
@@ -18,8 +18,8 @@ static const char *check_gm(const agg_desc *d, const rows *x, const char *what) 
     const agg_status s = run(d, x->row, out, &rep);
     const double goal = d->gap > 0 ? d->gap : 1e-6;
     const char *bad = NULL;
-    double gap,
-        own; /* own: of the reference, large only where long double is no longer than double (valgrind) */
+    /* own: of the reference, large only where long double is no longer than double (valgrind) */
+    double gap, own;
     for (size_t k = 0; k < dim; k++) {
         z[k] = (ref_num)out[k];
         norm += z[k] * z[k];

@@ -2,28 +2,35 @@
    shows already:
 
    aggregators.h
-     there are no variables                          tests/strict/run.sh: "needs no library, has no variables"
-     nothing is read or written beyond the buffers   test_hostile: rows_at_the_edge_of_memory, scratch_at_every_address,
-                                                     scratch_one_byte_short; make asan, make
-                                                     valgrind
-     no behaviour is undefined, the call ends        make asan over all tests; test_rules and test_gm at their budgets
-     a status before anything is written             test_hostile: bad_options, bounds, zero_and_huge_sizes
-     bad rows are dropped, more than f: AGG_ERR_ROWS test_hostile: every_rule_update_and_attack, too_many_bad_rows finite rows of any size                         test_rules: the layouts giants, denormal and mixed; test_laws: scale
-     the inequality holds                            test_guarantee: any_forgeries, hill_climbing
-     jobs in any order, at once, same bits           test_laws: pools; test_bits: any_number_of_threads
+     there are no variables              tests/strict/run.sh: "needs no library, has no variables"
+     nothing is read or written beyond   test_agg_misuse: rows_at_the_edge_of_memory,
+     the buffers                         scratch_at_every_address, scratch_one_byte_short;
+                                         make asan, make valgrind
+     no behaviour is undefined,          make asan over all tests;
+     the call ends                       test_agg_rules and test_agg_gm at their budgets
+     a status before anything            test_agg_misuse: bad_options, bounds, zero_and_huge_sizes
+     is written
+     bad rows are dropped,               test_agg_misuse: every_rule_update_and_attack,
+     more than f: AGG_ERR_ROWS           too_many_bad_rows
+     finite rows of any size             test_agg_rules: the layouts giants, denormal and mixed;
+                                         test_agg_laws: scale
+     the inequality holds                test_agg_guarantee: any_forgeries, hill_climbing
+     jobs in any order, at once,         test_agg_laws: pools; test_both_bits: any_number_of_threads
+     same bits
    resnharpg.h
-     refused rounds leave theta                      test_misuse: silent_majorities_stop_the_step_not_the_run
-     theta is finite                                 test_misuse: theta_never_overflows, hostile_rows_up_to_f_are_survived
-     bad tasks and policies                          test_misuse: bad_tasks_cost_their_agent_the_round,
-                                                     bad_policies_cost_the_round,
-                                                     endless_tasks_are_cut
-     options out of range                            test_misuse: bad_descs_are_refused
-     saved bytes                                     test_saving: damage_is_noticed, planted_nan_is_refused,
-                                                     forged_states_do_no_harm, tasks_may_refuse
-     threads, budgets and resume points: same bits   test_bits
+     refused rounds leave theta          test_rn_misuse: silent_majorities_stop_the_step_not_the_run
+     theta is finite                     test_rn_misuse: theta_never_overflows,
+                                         hostile_rows_up_to_f_are_survived
+     bad environments and policies       test_rn_misuse: bad_tasks_cost_their_agent_the_round,
+                                         bad_policies_cost_the_round, endless_tasks_are_cut
+     options out of range                test_rn_misuse: bad_descs_are_refused
+     saved bytes                         test_rn_saving: damage_is_noticed, planted_nan_is_refused,
+                                         forged_states_do_no_harm, tasks_may_refuse
+     threads, budgets and resume         test_both_bits
+     points: same bits
 
    The rest is here. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
 #include "examples/pool.h"
@@ -296,8 +303,8 @@ TEST trainers_do_not_meet(void) {
         ASSERT_EQ(RN_OK, runs[THREADS + i].status);
         ASSERT(same_bits(runs[i].theta, runs[THREADS + i].theta, policy.dim));
     }
-    ASSERT_FALSE(same_bits(runs[0].theta, runs[1].theta,
-                           policy.dim)); /* the seeds differ: the runs are not empty */
+    /* the seeds differ: the runs are not empty */
+    ASSERT_FALSE(same_bits(runs[0].theta, runs[1].theta, policy.dim));
     free(runs);
     PASS();
 }

@@ -2,7 +2,7 @@
    all of them where the reference files lie beside the project), against the laws of mechanics
    written anew from the tables, and as tasks: bad actions, impossible states, saving.
    inverted_pendulum.h has a test of its own. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/half_cheetah.h"
 #include "examples/envs/hopper.h"

@@ -10,7 +10,7 @@
    A change that is meant to change results changes the hashes too: `make golden` stores the new
    ones.
    All numbers come from the headers and the tasks: libm does not have the same bits everywhere. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
 #include "examples/envs/half_cheetah.h"
@@ -94,7 +94,8 @@ static void *need(size_t bytes) {
     return p;
 }
 
-/* ---- every rule behind every pre-aggregation, on rows of a few lengths; the hashes are of the lengths */
+/* ---- every rule behind every pre-aggregation, on rows of a few lengths; the hashes are of the
+   lengths */
 enum { LONGEST = 5000 };
 
 TEST rows(agg_rule rule) {
@@ -133,7 +134,8 @@ TEST rows(agg_rule rule) {
     PASS();
 }
 
-/* ---- every task of examples/envs: fixed actions, 100 steps for each hash. What is saved is the same in both precisions. */
+/* ---- every task of examples/envs: fixed actions, 100 steps for each hash. What is saved is the
+   same in both precisions. */
 enum { BODIES = 6 };
 
 TEST moves(int body) {
@@ -168,8 +170,8 @@ TEST moves(int body) {
     for (int t = 0; t < 100 * ROUNDS; t++) {
         if (r != RN_RUNNING) e.reset(e.self, &rng, obs);
         for (int k = 0; k < (int)e.act_dim; k++) {
-            const int push =
-                (t / 5 + k) * (t / 5 + 3 * k) / 7 % 13 - 6; /* exact in both precisions */
+            /* exact in both precisions */
+            const int push = (t / 5 + k) * (t / 5 + 3 * k) / 7 % 13 - 6;
             act[k] = e.actions ? (rn_real)(t / 5 % 2) : (rn_real)(push * 0.1875);
         }
         r = e.step(e.self, act, &rng, obs, &reward);
@@ -227,7 +229,8 @@ static rn_env chain_env(chain *c) {
     return e;
 }
 
-/* ---- a federation on one of the tasks. The rule's number picks the options, so that each is used by some */
+/* ---- a federation on one of the tasks. The rule's number picks the options, so that each is
+   used by some */
 typedef enum task { CARTPOLE, PENDULUM, TABLE, TASKS } task;
 
 static const char *const task_name[TASKS] = {"CartPole", "InvertedPendulum", "table"};

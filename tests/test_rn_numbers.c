@@ -1,5 +1,5 @@
 /* Random numbers, schedules and the theory of resnharpg.h by hand numbers. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
@@ -72,8 +72,8 @@ TEST streams_are_jumps(void) {
         now = times(matrix, &now);
         ASSERT(memcmp(&now, &want, sizeof now) == 0);
     }
-    now =
-        rn_make_random(17, 0); /* by 1 + 2 + 4 .. + 2^31: the last stream is as near as the first */
+    /* by 1 + 2 + 4 .. + 2^31: the last stream is as near as the first */
+    now = rn_make_random(17, 0);
     for (int k = 0; k < 32; k++) {
         now = times(matrix, &now);
         for (int i = 0; i < 256; i++) squared[i] = times(matrix, &matrix[i]);
@@ -109,19 +109,19 @@ TEST below_is_exactly_uniform(void) {
         r.next = counter_next;
         r.self = &c;
         c.step = 1;
-        c.next = (uint64_t)0 - 35 * n -
-                 left; /* the last draws and, around the corner, the first: 70 n + left */
+        /* the last draws and, around the corner, the first: 70 n + left */
+        c.next = (uint64_t)0 - 35 * n - left;
         while (c.next != 35 * n) {
             const size_t k = rn_draw_below(&r, (size_t)n);
             ASSERT(k < n);
-            if (c.next > 35 * n && c.next < (uint64_t)0 - 36 * n)
-                break; /* it ran over the end of the window */
+            /* it ran over the end of the window */
+            if (c.next > 35 * n && c.next < (uint64_t)0 - 36 * n) break;
             count[k]++;
             taken++;
         }
         ASSERT_EQ(70 * n, taken); /* of 70 n + left draws exactly `left` were thrown away, */
-        for (uint64_t k = 0; k < n; k++)
-            ASSERT_EQ((size_t)70, count[k]); /* and every value came as often */
+        /* and every value came as often */
+        for (uint64_t k = 0; k < n; k++) ASSERT_EQ((size_t)70, count[k]);
     }
     PASS();
 }
@@ -265,9 +265,11 @@ TEST horizon_by_hand(void) {
     PASS();
 }
 
-/* ---- theory, with G1 = 2, G2 = 3, R = 5, discount = 1/2, muF = 1/2, N = 10, f = 2, lambda = 1/2; T = e^2 - 1: H = 4.
-   1/(1-discount) = 2. L = 5 (4 + 3) 4 = 140. G_g = 2 * 5 * 4 = 40. G_H = (3 * 4 * 5 + 140 * 5) 4 = 3040.
-   D_g = 2 * 5 * 2 sqrt(2 + 4) = 20 sqrt 6. D_h = 5 (3 + 4) 2 (2 + 4) = 420. 6 G1/muF = 24; C1 = 40 + 24 (140 + 3040).
+/* ---- theory, with G1 = 2, G2 = 3, R = 5, discount = 1/2, muF = 1/2, N = 10, f = 2, lambda = 1/2;
+   T = e^2 - 1: H = 4. 1/(1-discount) = 2.
+   L = 5 (4 + 3) 4 = 140. G_g = 2 * 5 * 4 = 40. G_H = (3 * 4 * 5 + 140 * 5) 4 = 3040.
+   D_g = 2 * 5 * 2 sqrt(2 + 4) = 20 sqrt 6. D_h = 5 (3 + 4) 2 (2 + 4) = 420.
+   6 G1/muF = 24; C1 = 40 + 24 (140 + 3040).
    C2 = 2 * 40^2 + 12 (2 * 140^2 + 3040^2 + 420^2/2^8) 24 + 24 * 400 * 6.
    C3 = 16 * 4 * 20 sqrt 6 + 18 * 16 * 140 + 950 C1 4/2. */
 static rn_assumptions theory_example(void) {

@@ -1,6 +1,6 @@
 /* Saving and loading in resnharpg.h: a run broken off anywhere goes on with the same bits; damaged,
    foreign and hostile bytes are refused with a status and change nothing. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
@@ -28,8 +28,8 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
             setup_make(&two, kind); /* the tasks too are new */
             two.walks[0].state = 1; /* and not in the state of the old ones */
             ASSERT_EQ(RN_OK, rn_trainer_create(&now, &two.d));
-            for (int i = 0; i < round % 3; i++)
-                ASSERT_EQ(RN_OK, rn_trainer_run_round(now)); /* it may have a past */
+            /* it may have a past */
+            for (int i = 0; i < round % 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(now));
             if (round % 3 == 2) (void)rn_trainer_tick(now, 3, NULL);
             ASSERT_EQ(RN_OK, rn_trainer_load(now, state.at, state.size));
             if (budget) ASSERT(same_state(now, state));
@@ -67,8 +67,8 @@ TEST agents_and_servers_resume(void) {
         ASSERT_EQ(RN_ERR_MEMORY, rn_server_save(rn_trainer_server(t), b, size - 1));
         ASSERT_EQ(RN_OK, rn_server_save(rn_trainer_server(t), b, size));
         ASSERT_EQ(RN_OK, rn_server_load(rn_trainer_server(u), b, size));
-        ASSERT_EQ(RN_ERR_MISMATCH,
-                  rn_agent_load(rn_trainer_agent(u, 0), b, size)); /* another kind of thing */
+        /* another kind of thing */
+        ASSERT_EQ(RN_ERR_MISMATCH, rn_agent_load(rn_trainer_agent(u, 0), b, size));
         ASSERT_EQ(RN_ERR_MISMATCH, rn_trainer_load(u, b, size));
         free(b);
     }
@@ -115,7 +115,8 @@ TEST tasks_that_cannot_be_saved(void) {
     PASS();
 }
 
-/* ---- damage. The trainer is in the middle of a round, some agents playing, some between two trajectories. */
+/* ---- damage. The trainer is in the middle of a round, some agents playing, some between two
+   trajectories. */
 typedef struct victim {
     setup s;
     rn_trainer *t;
@@ -174,8 +175,8 @@ TEST damage_is_noticed(int kind) {
     }
     ASSERT(same_state(v.t, v.state));
     for (size_t size = 0; size < b.size; size++) {
-        unsigned char *copy =
-            (unsigned char *)need(malloc(size + 1)); /* reading beyond is seen by sanitizers */
+        /* reading beyond is seen by sanitizers */
+        unsigned char *copy = (unsigned char *)need(malloc(size + 1));
         rn_status s;
         memcpy(copy, b.at, size);
         s = rn_trainer_load(v.t, copy, size);
@@ -357,8 +358,8 @@ TEST impossible_numbers_are_refused(void) {
     size_t found = 0;
     victim_open(ADAM);
     b = saved(v.t);
-    for (size_t i = 32; i + 16 < b.size;
-         i++) { /* eta = 0.4 of each busy agent: 2 would turn the average around */
+    /* eta = 0.4 of each busy agent: 2 would turn the average around */
+    for (size_t i = 32; i + 16 < b.size; i++) {
         double eta = 0.4, two = 2;
         unsigned char want[8], put[8];
         uint64_t bits;
@@ -397,8 +398,8 @@ TEST tasks_may_refuse(void) {
     (void)rn_trainer_tick(v.t, 3, NULL);
     free(v.state.at);
     v.state = saved(v.t);
-    for (size_t i = 40; i + 16 <= b.size;
-         i++) { /* the state of a walk: below 3, then its resets, 4 or 5 so far */
+    /* the state of a walk: below 3, then its resets, 4 or 5 so far */
+    for (size_t i = 40; i + 16 <= b.size; i++) {
         if (b.at[i] < 3 && !b.at[i + 1] && !b.at[i + 2] && !b.at[i + 3] && b.at[i + 4] == 4 &&
             !b.at[i + 5] && !b.at[i + 6] && !b.at[i + 7] && i + 8 < b.size) {
             bytes f;
@@ -464,7 +465,7 @@ TEST other_descs_are_refused(void) {
         switch (k) {
         case 0: s.d.agents = N - 1; break;
         case 1:
-            (void)model_net(&s.p, &wider);
+            model_net(&s.p, &wider);
             s.d.policy = s.p.policy;
             break;
         case 2: s.d.method.horizon = 6; break;

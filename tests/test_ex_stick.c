@@ -1,5 +1,5 @@
 /* examples/stick.h: what a film and a still hold, by reading them back. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/stick.h"
 #include "greatest.h"

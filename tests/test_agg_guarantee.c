@@ -1,7 +1,7 @@
 /* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill
    climbing, and by everything a float can hold. The table printed at the end shows how close the
    attacks came. */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
@@ -210,11 +210,10 @@ TEST any_forgeries_after(agg_pre pre) {
                         FAILm(WHY("pre %d %s n %zu scale %d %s: status %d, out[0] %g", (int)pre,
                                   agg_rule_name(rule), n, scale, forgery_name((forgery)kind),
                                   (int)s, (double)out[0]));
+                    /* MoNNA's pivot may share its bucket with the adversary */
                     if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF &&
                         !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING) &&
-                        !same_numbers(
-                            out, honest,
-                            4)) /* MoNNA's pivot may share its bucket with the adversary */
+                        !same_numbers(out, honest, 4))
                         FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g",
                                   (int)pre, agg_rule_name(rule), n, forgery_name((forgery)kind),
                                   (double)honest[0], (double)out[0]));

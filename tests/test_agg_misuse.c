@@ -1,19 +1,19 @@
 /* Hostile callers: every status is reached, nothing is written on an error, nothing is read or
    written out of bounds. */
 #if defined(__unix__) || defined(__APPLE__)
-  #define _POSIX_C_SOURCE 200112L
-  #define HAVE_PAGES      1
+#define _POSIX_C_SOURCE 200112L
+#define HAVE_PAGES      1
 #else
-  #define HAVE_PAGES 0
+#define HAVE_PAGES 0
 #endif
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #if HAVE_PAGES
-  #include <fcntl.h>
-  #include <sys/mman.h>
-  #include <unistd.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 #include "common.h"
 #include "reference.h"
@@ -61,10 +61,10 @@ static const char *expect_fx(const char *what, agg_status want) {
 }
 
 #define EXPECT(WHAT, WANT)                                                                         \
-  do {                                                                                             \
-    const char *bad_ = expect_fx(WHAT, WANT);                                                      \
-    if (bad_) FAILm(bad_);                                                                         \
-  } while (0)
+    do {                                                                                           \
+        const char *bad_ = expect_fx(WHAT, WANT);                                                  \
+        if (bad_) FAILm(bad_);                                                                     \
+    } while (0)
 
 TEST null_pointers(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
@@ -122,8 +122,8 @@ TEST zero_and_huge_sizes(void) {
                     for (size_t k = 0; k < sizeof fx.out; k++)
                         ASSERT(((unsigned char *)fx.out)[k] == CANARY);
                     const size_t size = agg_scratch_size(&fx.d);
-                    ASSERT(size == 0 ||
-                           size > sizeof fx.scratch); /* never a small number by overflow */
+                    /* never a small number by overflow */
+                    ASSERT(size == 0 || size > sizeof fx.scratch);
                     if (size == 0)
                         ASSERT(s == AGG_ERR_ARG || s == AGG_ERR_BOUND || s == AGG_ERR_SIZE);
                     else
@@ -446,8 +446,8 @@ TEST every_rule_update_and_attack(void) {
                 if (!wrote(s))
                     FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0],
                               (int)d.pre[1], forgery_name((forgery)l), (int)s));
-                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP &&
-                                    rule != AGG_MONNA; /* those promise less */
+                /* those promise less */
+                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA;
                 for (size_t k = 0; k < 3; k++)
                     if (!isfinite(out[k]) || (bounded && fabs((double)out[k]) > 100))
                         FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0],

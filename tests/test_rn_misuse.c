@@ -1,6 +1,7 @@
-/* Hostile tasks, policies, agents and descs for resnharpg.h: each ends in its documented status;
-   nothing is lost. */
-#define RESNHARPG_IMPLEMENTATION
+/* Misuse of resnharpg.h: environments and policies that break their contract, agents that send
+   anything, descs out of range, nothing where something is expected, sizes that do not fit. Each ends
+   in its documented status, and a run goes on. What is allowed but rare is in test_rn_corners.c. */
+#include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
@@ -169,10 +170,7 @@ static void stage_make(stage *s, int table) {
     rng r = rng_make(12);
     memset(s, 0, sizeof *s);
     s->m = mdp_random(80);
-    if (table)
-        (void)model_table(&s->p, STATES, ACTIONS);
-    else
-        (void)model_net(&s->p, &net);
+    model_for_walk(&s->p, table, &net);
     for (size_t i = 0; i < N; i++) s->envs[i] = fault_env(&s->faults[i], &s->m, table);
     fill_normal(s->theta, s->p.policy.dim, &r, 0, 0.5);
     s->d.agents = N;
@@ -246,7 +244,8 @@ TEST giant_rewards_never_reach_theta(void) {
     PASS();
 }
 
-/* ---- policies: shared by all, so all agents lose the round, no step is made, and the run goes on */
+/* ---- policies: shared by all, so all agents lose the round, no step is made, and the run goes
+   on */
 TEST bad_policies_cost_the_round(int kind) {
     static stage s;
     rn_trainer *t;
@@ -338,9 +337,8 @@ TEST continuous_actions_must_be_finite(void) {
     ASSERT(rn_agent_direction(a)[0] >= 6 && rn_agent_direction(a)[0] <= 6);
     second = 1;
     theta = 1;
-    ASSERT_EQ(RN_OK,
-              rn_agent_run_round(
-                  a, &theta, 0.5)); /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
+    /* B u = (sum w)(sum c) with c = u = 1: 6 * 3, and no Hessian */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 0.5));
     ASSERT(fabs((double)rn_agent_direction(a)[0] - (0.5 * (6 + 18) + 0.5 * 6)) < 1e-5);
     PASS();
 }
@@ -420,9 +418,10 @@ TEST hostile_rows_up_to_f_are_survived(rn_update_kind update) {
             } else if (adversaries <= f) {
                 ASSERT_EQ(RN_OK, st);
                 ASSERT_EQ((size_t)2, rn_server_current_round(s));
-                for (size_t k = 0; k < dim; k++)
-                    ASSERT(rn_server_theta(s)[k] > 0); /* the honest direction */
-            } else { /* a majority of finite attacks may lead it anywhere, but not out of the numbers */
+                /* the honest direction */
+                for (size_t k = 0; k < dim; k++) ASSERT(rn_server_theta(s)[k] > 0);
+            } else {
+                /* a majority of finite attacks may lead it anywhere, but not out of the numbers */
                 ASSERT(st == RN_OK || st == RN_ERR_THETA);
             }
             ASSERT(all_finite(rn_server_theta(s), dim));
@@ -610,64 +609,64 @@ TEST giants_are_forgotten(rn_update_kind update) {
 
 /* clang-format off */
 
-#define BAD_TRAINERS(X)                                                                  \
-    X(d->agents = 0,                                              RN_ERR_ARG)            \
-    X(d->envs = NULL,                                             RN_ERR_ARG)            \
-    X(d->policy.dim = 0,                                          RN_ERR_ARG)            \
-    X(d->policy.act = NULL,                                       RN_ERR_ARG)            \
-    X(d->policy.grad = NULL,                                      RN_ERR_ARG)            \
-    X(s.envs[3].reset = NULL,                                     RN_ERR_ARG)            \
-    X(s.envs[3].step = NULL,                                      RN_ERR_ARG)            \
-    X(s.envs[0].obs_dim = 0,                                      RN_ERR_ARG)            \
-    X(s.envs[0].act_dim = 0,                                      RN_ERR_ARG)            \
-    X(s.envs[4].obs_dim = 3,                                      RN_ERR_DESC)           \
-    X(s.envs[4].act_dim = 2,                                      RN_ERR_DESC)           \
-    X(s.envs[4].actions = 3,                                      RN_ERR_DESC)           \
-    X(s.envs[4].actions = 0,                                      RN_ERR_DESC)           \
-    X(s.envs[1].state_size = 4; s.envs[1].save = NULL,            RN_ERR_DESC)           \
-    X(s.envs[1].state_size = 4; s.envs[1].load = NULL,            RN_ERR_DESC)           \
-    X(s.envs[1].act_low = 1; s.envs[1].act_high = 0,              RN_ERR_DESC)           \
-    X(s.envs[1].act_low = nan_,                                   RN_ERR_DESC)           \
-    X(s.envs[1].act_high = inf_,                                  RN_ERR_DESC)           \
-    X(d->method.discount = -0.1,                                  RN_ERR_DESC)           \
-    X(d->method.discount = 1.1,                                   RN_ERR_DESC)           \
-    X(d->method.discount = nan_,                                  RN_ERR_DESC)           \
-    X(d->method.estimator = (rn_estimator)2,                      RN_ERR_DESC)           \
-    X(d->method.baseline = (rn_baseline)3,                        RN_ERR_DESC)           \
-    X(d->method.clip = -1,                                        RN_ERR_DESC)           \
-    X(d->method.clip = nan_,                                      RN_ERR_DESC)           \
-    X(d->method.forget = 1.5,                                     RN_ERR_DESC)           \
-    X(d->method.forget = nan_,                                    RN_ERR_DESC)           \
-    X(d->method.ridge = -1,                                       RN_ERR_DESC)           \
-    X(d->method.ridge = inf_,                                     RN_ERR_DESC)           \
-    X(d->method.horizon = (size_t)-1,                             RN_ERR_SIZE)           \
-    X(d->method.horizon = (size_t)-1 / 8,                         RN_ERR_SIZE)           \
-    X(d->method.batch = (size_t)-1,                               RN_ERR_SIZE)           \
-    X(d->agents = (size_t)-1,                                     RN_ERR_SIZE)           \
-    X(d->policy.dim = (size_t)-1 / 4,                             RN_ERR_SIZE)           \
-    X(d->server.agg.f = 3,                                        RN_ERR_DESC)           \
-    X(d->server.agg.rule = AGG_RULE_COUNT,                        RN_ERR_DESC)           \
-    X(d->server.agg.pre[0] = AGG_PRE_COUNT,                       RN_ERR_DESC)           \
-    X(d->server.agg.pre[0] = AGG_PRE_CLIP,                        RN_ERR_DESC)           \
-    X(d->server.gamma = rn_schedule_constant(nan_),                        RN_ERR_DESC)           \
-    X(d->server.eta = rn_schedule_constant(nan_),                          RN_ERR_DESC)           \
-    X(d->server.eta = rn_schedule_linear(0, inf_, 2),                      RN_ERR_DESC)           \
-    X(d->server.gamma.kind = RN_SCHEDULE_CALLBACK,                         RN_ERR_DESC)           \
-    X(d->server.eta.kind = (rn_schedule_kind)9,                   RN_ERR_DESC)           \
-    X(d->server.gamma = rn_schedule_staircase(1, 2, 3),                        RN_ERR_DESC)           \
-    X(d->server.gamma = rn_schedule_staircase(1, -1, 3),                       RN_ERR_DESC)           \
-    X(d->server.update = (rn_update_kind)4,                           RN_ERR_DESC)           \
-    X(d->server.radius = -1,                                      RN_ERR_DESC)           \
-    X(d->server.radius = nan_,                                    RN_ERR_DESC)           \
-    X(d->server.beta1 = 1,                                        RN_ERR_DESC)           \
-    X(d->server.beta2 = -0.5,                                     RN_ERR_DESC)           \
-    X(d->server.beta2 = nan_,                                     RN_ERR_DESC)           \
-    X(d->server.epsilon = -1,                                     RN_ERR_DESC)           \
-    X(s.theta[0] = (rn_real)nan_,                                 RN_ERR_THETA)          \
-    X(s.theta[1] = (rn_real)inf_,                                 RN_ERR_THETA)          \
-    X(d->adversaries = N + 1,                                           RN_ERR_DESC)           \
-    X(d->adversaries = 1; d->attack.kind = (rn_attack_kind)5,                 RN_ERR_DESC)           \
-    X(d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_COUNT,        RN_ERR_DESC)
+#define BAD_TRAINERS(X)                                                           \
+    X(d->agents = 0,                                                RN_ERR_ARG)   \
+    X(d->envs = NULL,                                               RN_ERR_ARG)   \
+    X(d->policy.dim = 0,                                            RN_ERR_ARG)   \
+    X(d->policy.act = NULL,                                         RN_ERR_ARG)   \
+    X(d->policy.grad = NULL,                                        RN_ERR_ARG)   \
+    X(s.envs[3].reset = NULL,                                       RN_ERR_ARG)   \
+    X(s.envs[3].step = NULL,                                        RN_ERR_ARG)   \
+    X(s.envs[0].obs_dim = 0,                                        RN_ERR_ARG)   \
+    X(s.envs[0].act_dim = 0,                                        RN_ERR_ARG)   \
+    X(s.envs[4].obs_dim = 3,                                        RN_ERR_DESC)  \
+    X(s.envs[4].act_dim = 2,                                        RN_ERR_DESC)  \
+    X(s.envs[4].actions = 3,                                        RN_ERR_DESC)  \
+    X(s.envs[4].actions = 0,                                        RN_ERR_DESC)  \
+    X(s.envs[1].state_size = 4; s.envs[1].save = NULL,              RN_ERR_DESC)  \
+    X(s.envs[1].state_size = 4; s.envs[1].load = NULL,              RN_ERR_DESC)  \
+    X(s.envs[1].act_low = 1; s.envs[1].act_high = 0,                RN_ERR_DESC)  \
+    X(s.envs[1].act_low = nan_,                                     RN_ERR_DESC)  \
+    X(s.envs[1].act_high = inf_,                                    RN_ERR_DESC)  \
+    X(d->method.discount = -0.1,                                    RN_ERR_DESC)  \
+    X(d->method.discount = 1.1,                                     RN_ERR_DESC)  \
+    X(d->method.discount = nan_,                                    RN_ERR_DESC)  \
+    X(d->method.estimator = (rn_estimator)2,                        RN_ERR_DESC)  \
+    X(d->method.baseline = (rn_baseline)3,                          RN_ERR_DESC)  \
+    X(d->method.clip = -1,                                          RN_ERR_DESC)  \
+    X(d->method.clip = nan_,                                        RN_ERR_DESC)  \
+    X(d->method.forget = 1.5,                                       RN_ERR_DESC)  \
+    X(d->method.forget = nan_,                                      RN_ERR_DESC)  \
+    X(d->method.ridge = -1,                                         RN_ERR_DESC)  \
+    X(d->method.ridge = inf_,                                       RN_ERR_DESC)  \
+    X(d->method.horizon = (size_t)-1,                               RN_ERR_SIZE)  \
+    X(d->method.horizon = (size_t)-1 / 8,                           RN_ERR_SIZE)  \
+    X(d->method.batch = (size_t)-1,                                 RN_ERR_SIZE)  \
+    X(d->agents = (size_t)-1,                                       RN_ERR_SIZE)  \
+    X(d->policy.dim = (size_t)-1 / 4,                               RN_ERR_SIZE)  \
+    X(d->server.agg.f = 3,                                          RN_ERR_DESC)  \
+    X(d->server.agg.rule = AGG_RULE_COUNT,                          RN_ERR_DESC)  \
+    X(d->server.agg.pre[0] = AGG_PRE_COUNT,                         RN_ERR_DESC)  \
+    X(d->server.agg.pre[0] = AGG_PRE_CLIP,                          RN_ERR_DESC)  \
+    X(d->server.gamma = rn_schedule_constant(nan_),                 RN_ERR_DESC)  \
+    X(d->server.eta = rn_schedule_constant(nan_),                   RN_ERR_DESC)  \
+    X(d->server.eta = rn_schedule_linear(0, inf_, 2),               RN_ERR_DESC)  \
+    X(d->server.gamma.kind = RN_SCHEDULE_CALLBACK,                  RN_ERR_DESC)  \
+    X(d->server.eta.kind = (rn_schedule_kind)9,                     RN_ERR_DESC)  \
+    X(d->server.gamma = rn_schedule_staircase(1, 2, 3),             RN_ERR_DESC)  \
+    X(d->server.gamma = rn_schedule_staircase(1, -1, 3),            RN_ERR_DESC)  \
+    X(d->server.update = (rn_update_kind)4,                         RN_ERR_DESC)  \
+    X(d->server.radius = -1,                                        RN_ERR_DESC)  \
+    X(d->server.radius = nan_,                                      RN_ERR_DESC)  \
+    X(d->server.beta1 = 1,                                          RN_ERR_DESC)  \
+    X(d->server.beta2 = -0.5,                                       RN_ERR_DESC)  \
+    X(d->server.beta2 = nan_,                                       RN_ERR_DESC)  \
+    X(d->server.epsilon = -1,                                       RN_ERR_DESC)  \
+    X(s.theta[0] = (rn_real)nan_,                                   RN_ERR_THETA) \
+    X(s.theta[1] = (rn_real)inf_,                                   RN_ERR_THETA) \
+    X(d->adversaries = N + 1,                                       RN_ERR_DESC)  \
+    X(d->adversaries = 1; d->attack.kind = (rn_attack_kind)5,       RN_ERR_DESC)  \
+    X(d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_COUNT, RN_ERR_DESC)
 
 /* clang-format on */
 TEST bad_descs_are_refused(void) {
@@ -685,11 +684,11 @@ TEST bad_descs_are_refused(void) {
         unsigned char block[64];
         stage_make(&s, 0);
 #define BAD_X(change, status)                                                                      \
-  if (i++ == k) {                                                                                  \
-    change;                                                                                        \
-    want = status;                                                                                 \
-    what = #change;                                                                                \
-  }
+    if (i++ == k) {                                                                                \
+        change;                                                                                    \
+        want = status;                                                                             \
+        what = #change;                                                                            \
+    }
         BAD_TRAINERS(BAD_X)
 #undef BAD_X
         got = note(rn_trainer_create(&t, d));
@@ -700,6 +699,210 @@ TEST bad_descs_are_refused(void) {
         got = rn_trainer_init(&t, d, block, sizeof block);
         if (got != want) FAILm(WHY("%s: init says %s", what, rn_status_text(got)));
     }
+    PASS();
+}
+
+/* ---- nothing where something is expected */
+TEST null_everywhere(void) {
+    static trio c;
+    static unsigned char block[1 << 16];
+    rn_agent *a = NULL;
+    rn_server *s = NULL;
+    rn_trainer *t = NULL;
+    rn_server_desc sd;
+    rn_evaluation_desc ed;
+    rn_evaluation e;
+    rn_real x[DIM] = {0};
+    double score;
+    trio_make(&c, 0);
+    memset(&sd, 0, sizeof sd);
+    memset(&ed, 0, sizeof ed);
+    sd.n = 1;
+    sd.dim = 2;
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_init(NULL, &c.a, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_init(&a, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_init(&a, &c.a, NULL, sizeof block));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_agent_init(&a, &c.a, block, rn_agent_size(&c.a) - 1));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(NULL, &sd, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, NULL, sizeof block));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_server_init(&s, &sd, block, rn_server_size(&sd) - 1));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(NULL, &c.d, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(&t, NULL, block, sizeof block));
+    ASSERT(!a && !s && !t);
+    ASSERT_EQ((size_t)0, rn_server_current_round(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_rounds_done(NULL));
+    ASSERT(rn_server_eta(NULL) <= 0 && rn_server_gamma(NULL) <= 0);
+    ASSERT_EQ((size_t)0, rn_agent_save_size(NULL));
+    ASSERT_EQ((size_t)0, rn_server_save_size(NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_save(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_save(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_load(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_load(NULL, block, 8));
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(NULL, &c.p.policy));
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&c.envs[0], NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, &c.envs[0], &c.p.policy, x, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, NULL, &c.p.policy, x, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], NULL, x, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, NULL, block, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, NULL, sizeof block, &e));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, block, sizeof block, NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, x, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, NULL, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, NULL, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, x, NULL, NULL, block, sizeof block));
+    /* not even to the next 64 */
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, block + 1, 1));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, NULL, 0));
+    {
+        rn_policy actless = c.p.policy;
+        actless.act = NULL;
+        ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&actless, x, x, NULL, x, block, sizeof block));
+    }
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(NULL, &c.envs[0], 1, &score));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, NULL, 1, &score));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, &c.envs[0], 1, NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_save(t, NULL, 1u << 20));
+    rn_trainer_destroy(t);
+    ASSERT_EQ(RN_OK, rn_trainer_init(&t, &c.d, block, sizeof block));
+    rn_trainer_destroy(t); /* not made by create: nothing to free */
+    ASSERT_STR_EQ("unknown status", rn_status_text((rn_status)99));
+    ASSERT_STR_EQ("unknown status", rn_status_text(RN_STATUS_COUNT));
+    PASS();
+}
+
+/* ---- sizes that do not fit */
+#define TOO_MUCH ((size_t)-1 / 128)
+
+static size_t endless_work(void *self, size_t T) {
+    (void)self;
+    (void)T;
+    return (size_t)-1 - 100;
+}
+
+TEST sizes_that_do_not_fit(void) {
+    static trio c;
+    rn_net net;
+    rn_table table;
+    rn_net_desc nd = rn_make_net_desc(1u << 24, 1u << 23);
+    rn_agent *a;
+    rn_trainer *t;
+    rn_server *s;
+    rn_server_desc sd;
+    unsigned char block[64];
+    trio_make(&c, 0);
+    nd.hidden[0] = (1u << 24) + 1;
+    ASSERT_EQ((size_t)0, rn_make_net_policy(&net, &nd).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 0, 2).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, 0).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, ((size_t)1 << 24) + 1, 2).dim);
+    ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, ((size_t)1 << 24) + 1).dim);
+    c.a.method.horizon = (size_t)-1;
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.horizon = TOO_MUCH / 2; /* observations fit, what the net works in does not */
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.p.policy, TOO_MUCH));
+    trio_make(&c, 1);
+    c.a.method.horizon = (size_t)-1 / 64 - 1; /* each piece fits, all together do not */
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.baseline = RN_BASELINE_RIDGE;
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.horizon = 4;
+    c.a.method.batch = (size_t)-1;
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.method.batch = 1;
+    /* squared, by the ridge baseline */
+    c.a.env.obs_dim = c.a.policy.obs_dim = (size_t)1 << (sizeof(size_t) * 4 - 1);
+    ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
+    c.a.policy.work_size = endless_work;
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.a.policy, 1));
+    c.d.method.horizon = TOO_MUCH; /* one agent fits, three do not */
+    ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
+    c.d.agents = (size_t)1 << 31; /* their parts are counted one by one: refused before */
+    c.d.policy.dim = (size_t)-1 / 64;
+    ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
+    c.d.agents = (size_t)-1;
+    ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
+    memset(&sd, 0, sizeof sd);
+    sd.n = 1;
+    sd.dim = (size_t)-1 / 64;
+    ASSERT_EQ(RN_ERR_SIZE, rn_server_init(&s, &sd, block, sizeof block)); /* 16 dim */
+    sd.dim = 1;
+    sd.n = (size_t)-1 / 64;
+    sd.aggregate = (agg_status(*)(void *, const rn_real *const *, size_t, size_t, rn_real *))0;
+    ASSERT(rn_server_init(&s, &sd, block, sizeof block) > RN_MORE);
+    sd.n = 0;
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
+    sd.n = 1;
+    sd.dim = 0;
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
+    PASS();
+}
+
+/* clang-format off */
+
+/* X(change, status) of the desc of an agent */
+#define BAD_AGENTS(X)                                                        \
+    X(d.env.reset = NULL,                                       RN_ERR_ARG)  \
+    X(d.policy.dim = 0,                                         RN_ERR_ARG)  \
+    X(d.env.actions = d.policy.actions = ((size_t)1 << 24) + 1, RN_ERR_DESC) \
+    X(d.env.act_dim = d.policy.act_dim = 2,                     RN_ERR_DESC) \
+    X(d.env.act_low = -(double)INFINITY,                        RN_ERR_DESC) \
+    X(d.env.act_high = (double)INFINITY,                        RN_ERR_DESC) \
+    X(d.env.act_dim = d.policy.act_dim = (size_t)-1,            RN_ERR_SIZE) \
+    X(d.env.obs_dim = d.policy.obs_dim = (size_t)-1,            RN_ERR_SIZE) \
+    X(d.policy.dim = (size_t)-1,                                RN_ERR_SIZE) \
+    X(d.method.clip = (double)INFINITY,                         RN_ERR_DESC) \
+    X(d.method.clip = -1,                                       RN_ERR_DESC) \
+    X(d.method.ridge = (double)INFINITY,                        RN_ERR_DESC) \
+    X(d.method.forget = 2,                                      RN_ERR_DESC) \
+    X(d.method.estimator = (rn_estimator)7,                     RN_ERR_DESC) \
+    X(d.method.baseline = (rn_baseline)7,                       RN_ERR_DESC)
+/* ... and of a server */
+#define BAD_SERVERS(X)                                      \
+    X(d.beta1 = 1,                             RN_ERR_DESC) \
+    X(d.beta1 = -1,                            RN_ERR_DESC) \
+    X(d.beta2 = 1,                             RN_ERR_DESC) \
+    X(d.beta2 = -1,                            RN_ERR_DESC) \
+    X(d.epsilon = -1,                          RN_ERR_DESC) \
+    X(d.radius = -1,                           RN_ERR_DESC) \
+    X(d.gamma.value = (double)NAN,             RN_ERR_DESC) \
+    X(d.gamma.end = (double)NAN,               RN_ERR_DESC) \
+    X(d.eta.factor = (double)NAN,              RN_ERR_DESC) \
+    X(d.eta.shift = (double)NAN,               RN_ERR_DESC) \
+    X(d.eta = rn_schedule_staircase(1, -1, 1), RN_ERR_DESC) \
+    X(d.eta = rn_schedule_staircase(1, 2, 1),  RN_ERR_DESC) \
+    X(d.eta.kind = (rn_schedule_kind)9,        RN_ERR_DESC) \
+    X(d.eta.kind = RN_SCHEDULE_CALLBACK,       RN_ERR_DESC)
+
+/* clang-format on */
+TEST bad_agents_and_servers(void) {
+    static trio c;
+    unsigned char block[64];
+    rn_agent *a;
+    rn_server *s;
+    trio_make(&c, 0);
+#define BAD_X(change, status)                                                                      \
+    {                                                                                              \
+        rn_agent_desc d = c.a;                                                                     \
+        change;                                                                                    \
+        ASSERT_EQ((size_t)0, rn_agent_size(&d));                                                   \
+        ASSERT_EQm(#change, status, rn_agent_init(&a, &d, block, sizeof block));                   \
+    }
+    BAD_AGENTS(BAD_X)
+#undef BAD_X
+#define BAD_X(change, status)                                                                      \
+    {                                                                                              \
+        rn_server_desc d;                                                                          \
+        memset(&d, 0, sizeof d);                                                                   \
+        d.n = d.dim = 2;                                                                           \
+        change;                                                                                    \
+        ASSERT_EQ((size_t)0, rn_server_size(&d));                                                  \
+        ASSERT_EQm(#change, status, rn_server_init(&s, &d, block, sizeof block));                  \
+    }
+    BAD_SERVERS(BAD_X)
+#undef BAD_X
     PASS();
 }
 
@@ -927,6 +1130,9 @@ SUITE(rows_of_agents) {
 
 SUITE(descs) {
     RUN_TEST(bad_descs_are_refused);
+    RUN_TEST(bad_agents_and_servers);
+    RUN_TEST(null_everywhere);
+    RUN_TEST(sizes_that_do_not_fit);
     RUN_TEST(sizes_that_change_are_refused);
     RUN_TEST(other_arguments);
     RUN_TEST(saving_has_its_statuses);

@@ -1,12 +1,12 @@
 /* What the figures of the paper rest on: results that survive an interruption, training runs that
    repeat, slopes, confidence and ticks (examples/paper/paper.h, trials.h, examples/plot.h). */
 #define _POSIX_C_SOURCE 200809L
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/paper/tasks.h"
 #include "greatest.h"
 
-static char path[] = "build/test_paper.XXXXXX";
+static char path[] = "build/test_ex_paper.XXXXXX";
 
 /* the whole file is this */
 static int file_has(const char *text) {
@@ -143,8 +143,8 @@ TEST slopes(void) {
         for (int i = 0; i < 3; i++) runs[r][i] = y[i] * (1 + 0.1 * r);
     ASSERT_IN_RANGE(1.0, paper_line(x, y, 3).value, 1e-14);
     ASSERT_IN_RANGE(5.0, paper_line(x, y, 3).scale, 1e-13);
-    const paper_slope s =
-        paper_fit(x, runs[0], 3, 3, 3); /* runs that differ by a factor have the same slope */
+    /* runs that differ by a factor have the same slope */
+    const paper_slope s = paper_fit(x, runs[0], 3, 3, 3);
     ASSERT(fabs(s.value - 1) < 1e-13 && fabs(s.hi - 1) < 1e-11 && fabs(s.lo - 1) < 1e-11);
     PASS();
 }

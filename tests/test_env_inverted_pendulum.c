@@ -1,7 +1,7 @@
 /* examples/envs/inverted_pendulum.h against MuJoCo's own numbers (a few rows always, all of them
    where the reference files lie beside the project), against the laws of mechanics, and as a task:
    bad actions, saving, the same bits everywhere. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/inverted_pendulum.h"
 #include "greatest.h"
