@@ -598,7 +598,15 @@ AGGI_BEGIN_CODE
 #define RNI_MOST(type)  ((type)-1 / 4)
 #define RNI_UP(x, type) ((x) += (x) < RNI_MOST(type))
 
-/* in 4 lanes of double */
+RN_API const char *rn_status_text(rn_status s) {
+#define RN_X(id, text)                                                                             \
+    case id: return text;
+    switch (s) { RN_STATUS_LIST(RN_X) case RN_STATUS_COUNT : break; }
+#undef RN_X
+    return "unknown status";
+}
+
+/* x . y, in 4 lanes of double */
 static double rni_dot(const rn_real *x, const rn_real *y, size_t n) {
     double lane[4] = {0, 0, 0, 0};
     size_t i, l;
@@ -608,79 +616,52 @@ static double rni_dot(const rn_real *x, const rn_real *y, size_t n) {
     return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
+/* ||x||; divided by max |x_i| first if the squares would not fit */
+static double rni_norm(const rn_real *x, size_t n) {
+    double s = rni_dot(x, x, n), scale = 0;
+    size_t i;
+    if (s > 1e-250 && s < 1e250) return aggi_sqrt(s);
+    for (i = 0; i < n; i++) {
+        const double a = x[i] < 0 ? -(double)x[i] : (double)x[i];
+        if (!(a <= scale)) scale = a;
+    }
+    if (!(scale > 0) || !aggi_finite(scale)) return scale;
+    for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
+    return scale * aggi_sqrt(s);
+}
+
 /* ---- 2 mathematics --------------------------------------------------------------------------- */
+
 /* exp, tanh and cos without libm (log and sqrt are in the core). Why: libm's last bit varies from
    platform to platform, and scalar calls are slow. Here every function is one straight line of
    + - * / and integer operations, so a loop over it becomes vector code, and each lane does exactly
-   what the scalar function does: same bits at any optimisation level, vector width and byte order.
-   Assumed: IEEE 754 float and double, round to nearest, denormals not flushed, no contraction to fma.
+   what the scalar function does: same bits at any optimisation level, vector width, byte order.
+   Assumed: IEEE 754, round to nearest, denormals not flushed, no contraction to fma.
 
      worst error seen, ulp   float  double   at the edges (NaN gives NaN everywhere)
-       exp                   1.04   0.93     over 88.72 / 709.78: +Inf; under -87.3 / -708.4: denormals, 0
+       exp                   1.04   0.93     over 88.72 / 709.78: +Inf;
+                                             under -87.3 / -708.4: denormals, 0
        tanh                  1.50   1.43     +-1 from 9.02 / 19.1 on; tiny x: x, with its sign at 0
        cos                          0.86     |x| > 2^20: taken as 0 (so cos 1); Inf: NaN
 
-   Bits are read and written by memcpy as integers of the same size (no byte order). Adding RNI_ROUND,
-   1.5 * 2^(mantissa bits), rounds to an integer and leaves that integer in the low bits (no
-   float-to-int conversion, which would be undefined for NaN and giants). Choices are made by integer
-   masks, not comparisons: compilers make branches of those, which do not become vector code (but the
-   lesser of two 32-bit integers is an instruction). Coefficients: interpolation at Chebyshev nodes
-   (tanh for float: minimax), rounded to the type. Sums are by pairs where the result is waited for:
-   acting, one step at a time, is a chain of two tanh and an exp. */
-#define RNI_ROUNDF 12582912.0f        /* 1.5 * 2^23 */
-#define RNI_ROUND  6755399441055744.0 /* 1.5 * 2^52 */
+   Bits are read and written by memcpy as integers of the same size (no byte order). Adding
+   RNI_ROUND, 1.5 * 2^(mantissa bits), rounds to an integer and leaves that integer in the low bits
+   (no float-to-int conversion, which would be undefined for NaN and large numbers). Choices are
+   made by integer masks, not comparisons: compilers make branches of those, which do not become
+   vector code (but the lesser of two 32-bit integers is an instruction). Coefficients:
+   interpolation at Chebyshev nodes (tanh for float: minimax), rounded to the type. Sums are by
+   pairs where the result is waited for: acting, one step at a time, is two tanh and an exp. */
+#define RNI_ROUND 6755399441055744.0 /* 1.5 * 2^52 */
 
-AGGI_INLINE uint32_t rni_bitsf(float x) {
-    uint32_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-
-AGGI_INLINE float rni_floatf(uint32_t b) {
-    float x;
-    memcpy(&x, &b, sizeof x);
-    return x;
-}
-
-/* The masks of the core for float: top bit set; a > b without the top bit; m ? a : b. */
-AGGI_INLINE uint32_t rni_topf(uint32_t a) { return 0u - (a >> 31); }
-
-AGGI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b) { return rni_topf(b - a); }
-
-AGGI_INLINE float rni_pickf(uint32_t m, float a, float b) {
-    return rni_floatf((rni_bitsf(a) & m) | (rni_bitsf(b) & ~m));
-}
-
-#define RNI_INFF 0x7f800000u
-#define RNI_NANF 0x7fc00000u
-#define RNI_MSBF 0x80000000u
-/* |x|, but at most limit. Positive floats are ordered as their bits are. NaN stays in double; in
-   float it becomes limit, sooner, and the bits of rni_nanf(x), all 0 unless x is NaN, make a NaN of
-   any result they are put into. */
-AGGI_INLINE float rni_abs_capf(float x, float limit) {
-    const uint32_t a = rni_bitsf(x) & ~RNI_MSBF, b = rni_bitsf(limit);
-    return rni_floatf(a < b ? a : b);
-}
-
-AGGI_INLINE uint32_t rni_nanf(float x) {
-    return rni_abovef(rni_bitsf(x) & ~RNI_MSBF, RNI_INFF) & RNI_NANF;
-}
-
+/* min(|x|, limit); NaN stays. Positive numbers are ordered as their bits are. */
 AGGI_INLINE double rni_abs_cap(double x, double limit) {
     const uint64_t a = aggi_bits(x) & ~AGGI_SIGN;
     return aggi_pick(aggi_above(a, aggi_bits(limit)) & ~aggi_above(a, AGGI_INF), limit,
                      aggi_from_bits(a));
 }
 
-/* x = k ln2 + r with |r| <= ln2/2; *k is RNI_ROUND + k. k * (first part of ln2) is exact. |x| <
+/* x = k ln2 + r, |r| <= ln2/2; *k is RNI_ROUND + k. k * (first part of ln2) is exact. |x| <
    2^10. */
-AGGI_INLINE float rni_mod_ln2f(float x, float *k) {
-    float n;
-    *k = x * 1.44269504f + RNI_ROUNDF;
-    n = *k - RNI_ROUNDF;
-    return (x - n * 0.693145752f) - n * 1.42860682e-06f;
-}
-
 AGGI_INLINE double rni_mod_ln2(double x, double *k) {
     double n;
     *k = x * 1.4426950408889634 + RNI_ROUND;
@@ -689,13 +670,6 @@ AGGI_INLINE double rni_mod_ln2(double x, double *k) {
 }
 
 /* e^r - 1 = r + r^2 q(r) for |r| <= ln2/2 */
-AGGI_INLINE float rni_expm1_polyf(float r) {
-    const float r2 = r * r;
-    const float q = (0.5f + r * 0.166665778f) +
-                    r2 * ((0.0416665561f + r * 0.00836317334f) + r2 * 0.00139261759f);
-    return r + r2 * q;
-}
-
 AGGI_INLINE double rni_expm1_poly(double r) {
     double q = 2.5105206373957011e-08 + r * 2.0914679376583935e-09;
     q = 2.4801587325533363e-05 +
@@ -707,68 +681,19 @@ AGGI_INLINE double rni_expm1_poly(double r) {
 
 /* e^x = 2^k e^r. 2^k in two factors, as k reaches beyond the exponents of normal numbers on both
    sides; only the last product rounds. x is capped where the result is Inf or 0 already. */
-AGGI_INLINE float rni_expf(float x) {
-    const uint32_t nan = rni_nanf(x);
-    float k, p;
-    uint32_t e, half;
-    x = rni_floatf(rni_bitsf(rni_abs_capf(x, 104.0f)) | (rni_bitsf(x) & RNI_MSBF));
-    p = 1.0f + rni_expm1_polyf(rni_mod_ln2f(x, &k));
-    e = rni_bitsf(k) - 0x4b400000u + 256u; /* k + 256 */
-    half = e >> 1;                         /* (k >> 1) + 128 */
-    return rni_floatf(
-        rni_bitsf(p * rni_floatf((half - 1u) << 23) * rni_floatf((e - half - 1u) << 23)) | nan);
-}
-
 AGGI_INLINE double rni_exp(double x) {
     double k, p;
     uint64_t e, half;
     x = aggi_from_bits(aggi_bits(rni_abs_cap(x, 746.0)) | (aggi_bits(x) & AGGI_SIGN));
     p = 1.0 + rni_expm1_poly(rni_mod_ln2(x, &k));
-    e = aggi_bits(k) - 0x4338000000000000u + 2048u;
-    half = e >> 1;
+    e = aggi_bits(k) - 0x4338000000000000u + 2048u; /* k + 2048 */
+    half = e >> 1;                                  /* floor(k/2) + 1024 */
     return p * aggi_from_bits((half - 1u) << 52) * aggi_from_bits((e - half - 1u) << 52);
 }
 
-/* a = |x|. Up to 0.86 (double: 0.55): a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the fraction
-   is below 1/2 and its error counts less; both are computed and one is picked.
-   float: the fraction is 1 / D^2, D = sqrt((e^2a + 1) / 2) as a polynomial in t = a - 1, which is
-   exact and small where the error counts most; the constant is added last. Half the latency of
-   e^2a.
-   double: e^2a = 2^k + 2^k p; the shift drops all but the exponent. */
-AGGI_INLINE float rni_tanhf(float x) {
-    const uint32_t edge = (rni_bitsf(x) & RNI_MSBF) | rni_nanf(x);
-    const float a = rni_abs_capf(x, 9.1f), z = a * a, z2 = z * z, z4 = z2 * z2;
-    const float T =
-        ((-0.333332568f + z * 0.133312896f) + z2 * (-0.0537831187f + z * 0.0210805647f)) +
-        z4 * (-0.00708745699f + z * 0.00141224824f);
-    const float t = a - 1.0f, t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
-    const float P = 1.80392075f * t + t2 * (1.0094732f + t * 0.313467354f);
-    const float Q =
-        (0.0765235648f + t * 0.0183974802f) + t2 * (0.00239448063f + t * 4.35399452e-05f);
-    const float R = (0.000241882139f - t * 3.88921108e-05f) + t2 * 4.63126798e-06f;
-    const float D = 2.0480547f + ((P + t8 * R) + t4 * Q);
-    const float p = 1.0f - 1.0f / (D * D);
-    return rni_floatf(
-        rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.86f)), p, a + a * z * T)) | edge);
-}
-
-AGGI_INLINE double rni_tanh(double x) {
-    const uint64_t sign = aggi_bits(x) & AGGI_SIGN;
-    const double a = rni_abs_cap(x, 20.0), z = a * a;
-    double k, E, p = rni_expm1_poly(rni_mod_ln2(2.0 * a, &k)), T;
-    T = -0.00023463474108872370 + z * (8.5113136855776721e-05 - z * 2.060276537636634e-05);
-    T = 0.0035921103786890241 + z * (-0.0014556618301007161 + z * (0.00058893605200740573 + z * T));
-    T = 0.021869488493666944 + z * (-0.0088632343978143555 + z * T);
-    T = -0.33333333333333331 + z * (0.13333333333332714 + z * (-0.053968253967434016 + z * T));
-    E = aggi_from_bits((aggi_bits(k) + 1023u) << 52);
-    p = 1.0 - 2.0 / ((E + E * p) + 1.0);
-    return aggi_from_bits(
-        aggi_bits(aggi_pick(aggi_above(aggi_bits(a), aggi_bits(0.55)), p, a + a * z * T)) | sign);
-}
-
-/* cos x. |x| = n pi/2 + r, |r| <= pi/4. pi/2 = 33 bits + 33 bits + the rest, so that for n < 2^20 the
-   products with the first two parts are exact. 0 * Inf makes the NaN for Inf. r + low is the remainder
-   to about twice the precision; 1 - z/2 loses w, which is put back. */
+/* cos x. |x| = n pi/2 + r, |r| <= pi/4. pi/2 = 33 bits + 33 bits + the rest, so that for n < 2^20
+   the products with the first two parts are exact. 0 * Inf makes the NaN for Inf. r + low is the
+   remainder to about twice the precision; 1 - z/2 loses w, which is put back. */
 AGGI_INLINE double rni_mod_pio2(double x, double *n) {
     const double a = aggi_from_bits(aggi_bits(x) & ~AGGI_SIGN);
     const double b = aggi_pick(aggi_above(aggi_bits(a), aggi_bits(1048576.0)), 0.0 * a, a);
@@ -799,49 +724,132 @@ AGGI_INLINE double rni_cos(double x) {
     return rni_quadrant(aggi_bits(n), s, c);
 }
 
+/* tanh x, a = |x|. Up to 0.86 (double: 0.55): a + a^3 T(a^2); above: 1 - 2 / (e^2a + 1), where the
+   fraction is below 1/2 and its error counts less; both are computed and one is picked. */
 #ifdef AGG_DOUBLE
-#define RNI_R(fn) rni_##fn /* RNI_R(exp)(x): the scalar function for rn_real */
-#define RNI_LANES 8
+#define RNI_LANES   8
+#define RNI_EXP(x)  rni_exp(x) /* for rn_real */
+#define RNI_TANH(x) rni_tanh(x)
+
+/* e^2a = 2^k + 2^k p. k is in the low bits of `k`: shifted by 52 it is the exponent, and nothing
+   else is left. */
+AGGI_INLINE double rni_tanh(double x) {
+    const uint64_t sign = aggi_bits(x) & AGGI_SIGN;
+    const double a = rni_abs_cap(x, 20.0), z = a * a;
+    double k, E, p = rni_expm1_poly(rni_mod_ln2(2.0 * a, &k)), T;
+    T = -0.00023463474108872370 + z * (8.5113136855776721e-05 - z * 2.060276537636634e-05);
+    T = 0.0035921103786890241 + z * (-0.0014556618301007161 + z * (0.00058893605200740573 + z * T));
+    T = 0.021869488493666944 + z * (-0.0088632343978143555 + z * T);
+    T = -0.33333333333333331 + z * (0.13333333333332714 + z * (-0.053968253967434016 + z * T));
+    E = aggi_from_bits((aggi_bits(k) + 1023u) << 52);
+    p = 1.0 - 2.0 / ((E + E * p) + 1.0);
+    return aggi_from_bits(
+        aggi_bits(aggi_pick(aggi_above(aggi_bits(a), aggi_bits(0.55)), p, a + a * z * T)) | sign);
+}
+
 #else
-#define RNI_R(fn) rni_##fn##f
-#define RNI_LANES 16
+#define RNI_LANES   16
+#define RNI_EXP(x)  rni_expf(x)
+#define RNI_TANH(x) rni_tanhf(x)
+#define RNI_ROUNDF  12582912.0f /* 1.5 * 2^23 */
+#define RNI_INFF    0x7f800000u
+#define RNI_NANF    0x7fc00000u
+#define RNI_SIGNF   0x80000000u
+
+/* The bits and masks of the core for float: top bit set; a > b without the top bit; m ? a : b. */
+AGGI_INLINE uint32_t rni_bitsf(float x) {
+    uint32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+AGGI_INLINE float rni_from_bitsf(uint32_t b) {
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+AGGI_INLINE uint32_t rni_topf(uint32_t a) { return 0u - (a >> 31); }
+
+AGGI_INLINE uint32_t rni_abovef(uint32_t a, uint32_t b) { return rni_topf(b - a); }
+
+AGGI_INLINE float rni_pickf(uint32_t m, float a, float b) {
+    return rni_from_bitsf((rni_bitsf(a) & m) | (rni_bitsf(b) & ~m));
+}
+
+/* min(|x|, limit), but limit for NaN, which is sooner done: the bits of rni_nanf(x), all 0 unless x
+   is NaN, make a NaN of any result they are put into. */
+AGGI_INLINE float rni_abs_capf(float x, float limit) {
+    const uint32_t a = rni_bitsf(x) & ~RNI_SIGNF, b = rni_bitsf(limit);
+    return rni_from_bitsf(a < b ? a : b);
+}
+
+AGGI_INLINE uint32_t rni_nanf(float x) {
+    return rni_abovef(rni_bitsf(x) & ~RNI_SIGNF, RNI_INFF) & RNI_NANF;
+}
+
+AGGI_INLINE float rni_mod_ln2f(float x, float *k) {
+    float n;
+    *k = x * 1.44269504f + RNI_ROUNDF;
+    n = *k - RNI_ROUNDF;
+    return (x - n * 0.693145752f) - n * 1.42860682e-06f;
+}
+
+AGGI_INLINE float rni_expm1_polyf(float r) {
+    const float r2 = r * r;
+    const float q = (0.5f + r * 0.166665778f) +
+                    r2 * ((0.0416665561f + r * 0.00836317334f) + r2 * 0.00139261759f);
+    return r + r2 * q;
+}
+
+AGGI_INLINE float rni_expf(float x) {
+    const uint32_t nan = rni_nanf(x);
+    float k, p;
+    uint32_t e, half;
+    x = rni_from_bitsf(rni_bitsf(rni_abs_capf(x, 104.0f)) | (rni_bitsf(x) & RNI_SIGNF));
+    p = 1.0f + rni_expm1_polyf(rni_mod_ln2f(x, &k));
+    e = rni_bitsf(k) - 0x4b400000u + 256u; /* k + 256 */
+    half = e >> 1;                         /* floor(k/2) + 128 */
+    p = p * rni_from_bitsf((half - 1u) << 23) * rni_from_bitsf((e - half - 1u) << 23);
+    return rni_from_bitsf(rni_bitsf(p) | nan);
+}
+
+/* The fraction is 1 / D^2, D = sqrt((e^2a + 1) / 2) as a polynomial in t = a - 1, which is exact
+   and small where the error counts most; the constant is added last. Half the latency of e^2a. */
+AGGI_INLINE float rni_tanhf(float x) {
+    const uint32_t edge = (rni_bitsf(x) & RNI_SIGNF) | rni_nanf(x);
+    const float a = rni_abs_capf(x, 9.1f), z = a * a, z2 = z * z, z4 = z2 * z2;
+    const float T =
+        ((-0.333332568f + z * 0.133312896f) + z2 * (-0.0537831187f + z * 0.0210805647f)) +
+        z4 * (-0.00708745699f + z * 0.00141224824f);
+    const float t = a - 1.0f, t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
+    const float P = 1.80392075f * t + t2 * (1.0094732f + t * 0.313467354f);
+    const float Q =
+        (0.0765235648f + t * 0.0183974802f) + t2 * (0.00239448063f + t * 4.35399452e-05f);
+    const float R = (0.000241882139f - t * 3.88921108e-05f) + t2 * 4.63126798e-06f;
+    const float D = 2.0480547f + ((P + t8 * R) + t4 * Q);
+    const float p = 1.0f - 1.0f / (D * D);
+    return rni_from_bitsf(
+        rni_bitsf(rni_pickf(rni_abovef(rni_bitsf(a), rni_bitsf(0.86f)), p, a + a * z * T)) | edge);
+}
 #endif
 
-/* x_i = exp(x_i), in blocks of RNI_LANES, which become vector code; the rest is padded with zeros. */
+/* x_i = exp(x_i), in blocks of RNI_LANES, which become vector code; the rest is padded with
+   zeros. */
 AGGI_INLINE void rni_exp_all(rn_real *x, size_t n) {
     rn_real pad[RNI_LANES] = {0};
     size_t i;
     for (; n >= RNI_LANES; n -= RNI_LANES, x += RNI_LANES)
-        for (i = 0; i < RNI_LANES; i++) x[i] = RNI_R(exp)(x[i]);
+        for (i = 0; i < RNI_LANES; i++) x[i] = RNI_EXP(x[i]);
     if (!n) return;
     for (i = 0; i < n; i++) pad[i] = x[i];
-    for (i = 0; i < RNI_LANES; i++) pad[i] = RNI_R(exp)(pad[i]);
+    for (i = 0; i < RNI_LANES; i++) pad[i] = RNI_EXP(pad[i]);
     for (i = 0; i < n; i++) x[i] = pad[i];
 }
 
-/* ||x||; divided by max |x_i| first if the squares would not fit */
-static double rni_norm(const rn_real *x, size_t n) {
-    double s = rni_dot(x, x, n), scale = 0;
-    size_t i;
-    if (s > 1e-250 && s < 1e250) return aggi_sqrt(s);
-    for (i = 0; i < n; i++) {
-        const double a = x[i] < 0 ? -(double)x[i] : (double)x[i];
-        if (!(a <= scale)) scale = a;
-    }
-    if (!(scale > 0) || !aggi_finite(scale)) return scale;
-    for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
-    return scale * aggi_sqrt(s);
-}
+/* ---- 3 random numbers ------------------------------------------------------------------------ */
 
-RN_API const char *rn_status_text(rn_status s) {
-#define RN_X(id, text)                                                                             \
-    case id: return text;
-    switch (s) { RN_STATUS_LIST(RN_X) case RN_STATUS_COUNT : break; }
-#undef RN_X
-    return "unknown status";
-}
-
-/* ---- 3 random numbers: xoshiro256** (Blackman, Vigna 2018), seeded by splitmix64 ------------- */
+/* xoshiro256** (Blackman, Vigna 2018), seeded by splitmix64. */
 static uint64_t rni_rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
 RN_API uint64_t rn_random_next(rn_random *r) {
@@ -856,27 +864,27 @@ RN_API uint64_t rn_random_next(rn_random *r) {
     return result;
 }
 
-/* the engine is linear: a jump is a polynomial in it */
+/* A draw is linear over bits, x -> M x, so a jump ahead is a polynomial in M applied to the state:
+   the sum of M^i x over the bits i that are set. */
 static void rni_random_jump(rn_random *r, const uint64_t *poly) {
     rn_random to = {{0, 0, 0, 0}};
-    int i, b, j;
-    for (i = 0; i < 4; i++)
-        for (b = 0; b < 64; b++) {
-            if ((poly[i] >> b) & 1u)
-                for (j = 0; j < 4; j++) to.s[j] ^= r->s[j];
-            (void)rn_random_next(r);
-        }
+    int i, j;
+    for (i = 0; i < 256; i++) {
+        if ((poly[i / 64] >> (i % 64)) & 1u)
+            for (j = 0; j < 4; j++) to.s[j] ^= r->s[j];
+        (void)rn_random_next(r);
+    }
     *r = to;
 }
 
-/* a = a b, modulo the engine's characteristic polynomial x^256 + .., so that any number of jumps
-   becomes one */
+/* a = a b modulo the characteristic polynomial of M, x^256 + .., by Horner: to = x to + b_i a. So
+   any number of jumps becomes one. */
 static void rni_poly_times(uint64_t *a, const uint64_t *b) {
     static const uint64_t mod[4] = {0x9d116f2bb0f0f001u, 0x0280002bcefd1a5eu, 0x04b4edcf26259f85u,
                                     0x0003c03c3f3ecb19u};
     uint64_t to[4] = {0, 0, 0, 0};
     int i, j;
-    for (i = 255; i >= 0; i--) { /* Horner: to = x to + b_i a */
+    for (i = 255; i >= 0; i--) {
         const uint64_t over = 0 - (to[3] >> 63), add = 0 - ((b[i / 64] >> (i % 64)) & 1u);
         for (j = 3; j >= 0; j--) {
             const uint64_t carry = j ? to[j - 1] >> 63 : 0;
@@ -896,17 +904,14 @@ static void rni_random_jumps(rn_random *r, const uint64_t *poly, uint32_t times)
     rni_random_jump(r, power);
 }
 
-enum {
-    RNI_FOR_AGENTS,
-    RNI_FOR_EVALUATION,
-    RNI_FOR_TRAINER
-}; /* parts of a seed's sequence, 2^192 steps apart */
+/* parts of a seed's sequence, 2^192 draws apart; streams of a part are 2^128 draws apart */
+enum { RNI_FOR_AGENTS, RNI_FOR_EVALUATION, RNI_FOR_TRAINER };
 
 static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
-    static const uint64_t near[4] = {0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu, 0xa9582618e03fc9aau,
-                                     0x39abdc4529b1661cu};
-    static const uint64_t far[4] = {0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u, 0x77710069854ee241u,
-                                    0x39109bb02acbe635u};
+    static const uint64_t jump128[4] = {0x180ec6d33cfd0abau, 0xd5a61266f0c9392cu,
+                                        0xa9582618e03fc9aau, 0x39abdc4529b1661cu};
+    static const uint64_t jump192[4] = {0x76e15d3efefdcbbfu, 0xc5004e441c522fb3u,
+                                        0x77710069854ee241u, 0x39109bb02acbe635u};
     rn_random r;
     int i;
     for (i = 0; i < 4; i++) {
@@ -915,8 +920,8 @@ static rn_random rni_random_make(uint64_t seed, int part, uint32_t stream) {
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         r.s[i] = z ^ (z >> 31);
     }
-    while (part-- > 0) rni_random_jump(&r, far);
-    rni_random_jumps(&r, near, stream);
+    while (part-- > 0) rni_random_jump(&r, jump192);
+    rni_random_jumps(&r, jump128, stream);
     return r;
 }
 
@@ -935,7 +940,7 @@ RN_API agg_rng rn_random_rng(rn_random *r) {
 
 RN_API double rn_draw_uniform(const agg_rng *rng) { return aggi_draw53(rng) * AGGI_ULP53; }
 
-/* draws that would favour small numbers are thrown away */
+/* The 2^64 mod n lowest draws are thrown away: with them small numbers would come more often. */
 RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) {
     const uint64_t m = n, unfair = (0 - m) % m;
     uint64_t x;
@@ -1209,7 +1214,7 @@ static void rni_net_pack_std(const rn_net *net, const rn_real *theta, rni_net_wo
     size_t j;
     for (j = 0; j < n; j++) {
         w->log_std[j] = rni_net_clamp(net, theta[net->dim - n + j], &w->free_std[j]);
-        w->std[j] = RNI_R(exp)(w->log_std[j]);
+        w->std[j] = RNI_EXP(w->log_std[j]);
     }
 }
 
@@ -1225,7 +1230,7 @@ AGGI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
     size_t l;
     if (kind == RN_TANH)
         for (; n; n -= RNI_W, x += RNI_W)
-            for (l = 0; l < RNI_W; l++) x[l] = RNI_R(tanh)(x[l]);
+            for (l = 0; l < RNI_W; l++) x[l] = RNI_TANH(x[l]);
     else if (kind == RN_RELU)
         for (; n; n -= RNI_W, x += RNI_W)
             for (l = 0; l < RNI_W; l++) x[l] = x[l] > 0 ? x[l] : 0;
@@ -1284,7 +1289,7 @@ AGGI_INLINE rn_real rni_sample_softmax(const rn_real *AGGI_RESTRICT logit, size_
     size_t j, l, k = 0;
     for (j = 1; j < n; j++) most = logit[j] > most ? logit[j] : most;
     for (j = 0; j < n; j += RNI_W)
-        for (l = 0; l < RNI_W; l++) e[j + l] = RNI_R(exp)(logit[j + l] - most);
+        for (l = 0; l < RNI_W; l++) e[j + l] = RNI_EXP(logit[j + l] - most);
     for (j = 0; j < n; j++) e[j] = sum += e[j];
     r = u * sum;
     for (j = 0; j + 1 < n; j++) k += !(r < e[j]);
@@ -1299,9 +1304,8 @@ AGGI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, cons
     for (j = 0; j < n; j++) {
         rn_real free_std, a = y[j];
         if (rng) {
-            const rn_real std = net->desc.state_std
-                                    ? RNI_R(exp)(rni_net_clamp(net, y[n + j], &free_std))
-                                    : w->std[j];
+            const rn_real std =
+                net->desc.state_std ? RNI_EXP(rni_net_clamp(net, y[n + j], &free_std)) : w->std[j];
             a = a + std * (rn_real)rn_draw_normal(rng);
         }
         act[j] = clip > 0 && a > clip ? clip : clip > 0 && a < -clip ? -clip : a;
@@ -1321,7 +1325,7 @@ AGGI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *ob
         if (l + 1 < net->layers) rni_phi(net->desc.activation, y, out);
     }
     if (net->desc.tanh_head)
-        for (j = 0; j < net->desc.outputs; j++) y[j] = RNI_R(tanh)(y[j]);
+        for (j = 0; j < net->desc.outputs; j++) y[j] = RNI_TANH(y[j]);
     if (net->desc.gaussian)
         rni_sample_gauss(net, w, y, rng, act);
     else if (rng)
@@ -1343,8 +1347,7 @@ AGGI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, c
             rni_phi(net->desc.activation, h, n * out);
         else if (net->desc.tanh_head)
             for (t = 0; t < n; t++)
-                for (j = 0; j < net->desc.outputs; j++)
-                    h[t * out + j] = RNI_R(tanh)(h[t * out + j]);
+                for (j = 0; j < net->desc.outputs; j++) h[t * out + j] = RNI_TANH(h[t * out + j]);
         x = h;
         ldx = out;
     }
@@ -1733,7 +1736,7 @@ static void rni_table_probs(const rn_table *t, const rn_real *logit, rn_real *p)
     rn_real most = logit[0], sum = 0;
     size_t j;
     for (j = 1; j < t->actions; j++) most = logit[j] > most ? logit[j] : most;
-    for (j = 0; j < t->actions; j++) sum += p[j] = RNI_R(exp)(logit[j] - most);
+    for (j = 0; j < t->actions; j++) sum += p[j] = RNI_EXP(logit[j] - most);
     for (j = 0; j < t->actions; j++) p[j] /= sum;
 }
 

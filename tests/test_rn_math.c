@@ -16,6 +16,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#ifdef AGG_DOUBLE /* the header has the functions that its precision needs, and no others */
+#define FLOAT(f)  NULL
+#define DOUBLE(f) f
+#else
+#define FLOAT(f)  f
+#define DOUBLE(f) NULL
+#endif
+
 enum { FN_EXP, FN_TANH, FN_FLOATS, FN_LOG = FN_FLOATS, FN_COS, FN_SQRT, FN_SQRT_SOFT, FN_COUNT };
 
 static const struct function {
@@ -26,8 +34,9 @@ static const struct function {
     double ulp32, ulp64; /* errors allowed */
     uint64_t hash32, hash64;
 } functions[FN_COUNT] = {
-    {"exp", rni_expf, rni_exp, expl, 1.1, 1.0, 0xcc37cc99bacd1688u, 0x832d58dc92e309f4u},
-    {"tanh", rni_tanhf, rni_tanh, tanhl, 1.5, 1.6, 0x77595117e2079023u, 0xc10616e730d2b003u},
+    {"exp", FLOAT(rni_expf), rni_exp, expl, 1.1, 1.0, 0xcc37cc99bacd1688u, 0x832d58dc92e309f4u},
+    {"tanh", FLOAT(rni_tanhf), DOUBLE(rni_tanh), tanhl, 1.5, 1.6, 0x77595117e2079023u,
+     0xc10616e730d2b003u},
     {"log", NULL, aggi_log, logl, 0, 1.0, 0, 0x799333ec47ab4b4eu}, /* from here on double alone */
     {"cos", NULL, rni_cos, cosl, 0, 1.0, 0, 0x10ca84e1cf215d22u},
     {"sqrt", NULL, aggi_sqrt, sqrtl, 0, 0.501, 0, 0xe13a9a111310df87u},
@@ -241,6 +250,7 @@ TEST sqrt_of_squares(void) {
     PASS();
 }
 
+#ifndef AGG_DOUBLE
 TEST edges_float(void) {
     const float inf = f32_of(0x7f800000u), nan = f32_of(0x7fc00000u), tiny = f32_of(1u);
     for (int fn = 0; fn < FN_FLOATS; fn++) {
@@ -260,11 +270,13 @@ TEST edges_float(void) {
            rni_tanhf(9.02f) == 1);
     PASS();
 }
+#endif
 
 TEST edges_double(void) {
     const double inf = f64_of(0x7ff0000000000000u), nan = f64_of(0x7ff8000000000000u),
                  tiny = f64_of(1u);
     for (int fn = 0; fn < FN_COUNT; fn++) {
+        if (!functions[fn].f64) continue;
         ASSERT(isnan(functions[fn].f64(nan)) && isnan(functions[fn].f64(-nan)));
         ASSERT(isnan(functions[fn].f64(f64_of(0x7ff0000000000001u))));
         ASSERT(isnan(functions[fn].f64(f64_of(0xffffffffffffffffu))));
@@ -277,10 +289,12 @@ TEST edges_double(void) {
            aggi_log(inf) == inf);
     ASSERT(isnan(aggi_log(-tiny)) && isnan(aggi_log(-1.0)) && isnan(aggi_log(-inf)) &&
            aggi_log(tiny) < -744.4);
+#ifdef AGG_DOUBLE
     ASSERT(b64_of(rni_tanh(-0.0)) == 0x8000000000000000u && rni_tanh(tiny) == tiny &&
            rni_tanh(-tiny) == -tiny);
     ASSERT(rni_tanh(inf) == 1 && rni_tanh(-inf) == -1 && rni_tanh(DBL_MAX) == 1 &&
            rni_tanh(19.1) == 1);
+#endif
     ASSERT(rni_cos(0.0) == 1 && rni_cos(tiny) == 1);
     ASSERT(isnan(rni_cos(inf)) && isnan(rni_cos(-inf)) && rni_cos(-DBL_MAX) == 1);
     ASSERT(rni_cos(1048576.0) != 1 && rni_cos(1048576.125) == 1);
@@ -321,7 +335,7 @@ static int array_is_scalar(void (*v)(rn_real *, size_t), rn_real (*f)(rn_real)) 
     return 1;
 }
 
-static rn_real scalar_exp(rn_real x) { return RNI_R(exp)(x); }
+static rn_real scalar_exp(rn_real x) { return RNI_EXP(x); }
 
 TEST array_exp(void) {
     ASSERT(array_is_scalar(rni_exp_all, scalar_exp));
@@ -356,7 +370,8 @@ static uint64_t hash64(int fn) {
 
 TEST golden_bits(void) {
     for (int fn = 0; fn < FN_COUNT; fn++) {
-        const uint64_t a = fn < FN_FLOATS ? hash32(fn) : 0, b = hash64(fn);
+        const uint64_t a = functions[fn].f32 ? hash32(fn) : functions[fn].hash32;
+        const uint64_t b = functions[fn].f64 ? hash64(fn) : functions[fn].hash64;
         if (a == functions[fn].hash32 && b == functions[fn].hash64) continue;
         snprintf(message, sizeof message, "%s: hashes are 0x%016" PRIx64 "u, 0x%016" PRIx64 "u",
                  functions[fn].name, a, b);
@@ -370,6 +385,7 @@ SUITE(math) {
     RUN_TEST(float_errors);
     RUN_TEST(float_errors_where_it_matters);
     RUN_TEST(float_bounds_and_symmetry);
+    RUN_TEST(edges_float);
 #else
     RUN_TEST(double_errors);
     RUN_TEST(double_errors_of_small_numbers);
@@ -377,7 +393,6 @@ SUITE(math) {
     RUN_TEST(double_bounds_and_symmetry);
 #endif
     RUN_TEST(sqrt_of_squares);
-    RUN_TEST(edges_float);
     RUN_TEST(edges_double);
     RUN_TEST(array_exp);
     RUN_TEST(golden_bits);
