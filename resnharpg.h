@@ -630,6 +630,12 @@ static double rni_norm(const rn_real *x, size_t n) {
     return scale * aggi_sqrt(s);
 }
 
+/* rows x width numbers; a is bad if that is more than memory can hold */
+static rn_real *rni_take_rows(aggi_arena *a, size_t rows, size_t width) {
+    if (!aggi_product_fits(rows, width)) a->bad = 1;
+    return aggi_take_real(a, a->bad ? 0 : rows * width);
+}
+
 /* ---- 2 mathematics --------------------------------------------------------------------------- */
 
 /* exp, tanh and cos without libm (log and sqrt are in the core). Why: libm's last bit varies from
@@ -955,166 +961,231 @@ RN_API double rn_draw_normal(const agg_rng *rng) {
     return aggi_sqrt(-2.0 * aggi_log(r)) * rni_cos(6.283185307179586 * a);
 }
 
-/* ---- 4. the one matrix kernel: C[i][j] = I[i][j] + sum_k A[i][k] B[k][j], with A[i][k] at A[i*ai + k*ak], rows of B,
-   I and C ldb, ldi, ldc apart (ldi = 0: one row for all), N a multiple of RNI_W. Lanes run along j; each number of A
-   is one broadcast, so A may be transposed for free. Forward and backward passes and sums over time are all this. */
+/* ---- 4 matrix products ----------------------------------------------------------------------- */
+
+/* C = Z + A B and C = Z + A^T B are all that forward passes, backward passes and sums over time are
+   made of.
+     A: M x K, or K x M if it is to be transposed; rows `length` numbers apart
+     B: K x N and C: M x N, row by row; N is a multiple of RNI_W
+     Z: one row, the same for all; NULL: what is in C, so C += A B
+   Lanes run along the rows of B and C, so that no sum depends on their width; each number of A is
+   one broadcast. rni_vec is no wider than RNI_W, or rows would have to be padded further. */
 #define RNI_W (32 / sizeof(rn_real))
+
+#if defined(__AVX__)
+typedef rn_real rni_vec AGGI_VECTOR(32);
+#else
+typedef rn_real rni_vec AGGI_VECTOR(16);
+#endif
 
 static size_t rni_pad(size_t n) { return (n + RNI_W - 1) / RNI_W * RNI_W; }
 
-typedef struct rni_mat { /* what stays the same for all tiles */
-    size_t K, ai, ak, ldb, ldi, ldc;
-} rni_mat;
+/* what is the same for all tiles */
+typedef struct rni_tile {
+    size_t K, N;
+    size_t down, right; /* number (i, k) of A or A^T is at A[i * down + k * right] */
+    size_t zn;          /* how far rows of Z are apart: N, or 0 */
+} rni_tile;
 
+/* v into a register: compilers like to load a row of B once for each of its uses */
 #if defined(__GNUC__) && defined(__AVX__)
-#define RNI_KEEP(v)                                                                                \
-    __asm__("" : "+x"(v)) /* in a register: compilers like to load a row once for each use */
+#define RNI_KEEP(v) __asm__("" : "+x"(v))
 #else
 #define RNI_KEEP(v) ((void)0)
 #endif
 
 /* clang-format off */
 
-/* A template, as the AVX2 version has wider vectors: gcc keeps vectors wider than the machine's in
-   memory. Tiles of 4 rows or 1 by 2 vectors or 1; single rows sum even and odd k apart: two sums
-   under way hide the latency of one. */
-#define RNI_KERNEL(name, attribute, vec)                                                                              \
-    AGGI_INLINE void name##_4x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
-        const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc, w = sizeof(vec) / sizeof *A;   \
-        vec c0, c1, c2, c3, d0, d1, d2, d3, b, e;                                                                     \
-        size_t k;                                                                                                     \
-        AGGI_LOAD(c0, I);           AGGI_LOAD(d0, I + w);                                                               \
-        AGGI_LOAD(c1, I + ldi);     AGGI_LOAD(d1, I + ldi + w);                                                         \
-        AGGI_LOAD(c2, I + 2 * ldi); AGGI_LOAD(d2, I + 2 * ldi + w);                                                     \
-        AGGI_LOAD(c3, I + 3 * ldi); AGGI_LOAD(d3, I + 3 * ldi + w);                                                     \
-        for (k = m->K; k > 0; k--, A += ak, B += ldb) {                                                               \
-            AGGI_LOAD(b, B);        AGGI_LOAD(e, B + w);                                                                \
-            RNI_KEEP(b);           RNI_KEEP(e);                                                                       \
-            c0 += b * A[0];        d0 += e * A[0];                                                                    \
-            c1 += b * A[ai];       d1 += e * A[ai];                                                                   \
-            c2 += b * A[2 * ai];   d2 += e * A[2 * ai];                                                               \
-            c3 += b * A[3 * ai];   d3 += e * A[3 * ai];                                                               \
-        }                                                                                                             \
-        AGGI_STORE(C, c0);           AGGI_STORE(C + w, d0);                                                             \
-        AGGI_STORE(C + ldc, c1);     AGGI_STORE(C + ldc + w, d1);                                                       \
-        AGGI_STORE(C + 2 * ldc, c2); AGGI_STORE(C + 2 * ldc + w, d2);                                                   \
-        AGGI_STORE(C + 3 * ldc, c3); AGGI_STORE(C + 3 * ldc + w, d3);                                                   \
-    }                                                                                                                 \
-    AGGI_INLINE void name##_4x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
-        const size_t ai = m->ai, ak = m->ak, ldb = m->ldb, ldi = m->ldi, ldc = m->ldc;                                \
-        vec c0, c1, c2, c3, b;                                                                                        \
-        size_t k;                                                                                                     \
-        AGGI_LOAD(c0, I);           AGGI_LOAD(c1, I + ldi);                                                             \
-        AGGI_LOAD(c2, I + 2 * ldi); AGGI_LOAD(c3, I + 3 * ldi);                                                         \
-        for (k = m->K; k > 0; k--, A += ak, B += ldb) {                                                               \
-            AGGI_LOAD(b, B);                                                                                           \
-            c0 += b * A[0];        c1 += b * A[ai];                                                                   \
-            c2 += b * A[2 * ai];   c3 += b * A[3 * ai];                                                               \
-        }                                                                                                             \
-        AGGI_STORE(C, c0);           AGGI_STORE(C + ldc, c1);                                                           \
-        AGGI_STORE(C + 2 * ldc, c2); AGGI_STORE(C + 3 * ldc, c3);                                                       \
-    }                                                                                                                 \
-    AGGI_INLINE void name##_1x2(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
-        const size_t ak = m->ak, ldb = m->ldb, w = sizeof(vec) / sizeof *A;                                           \
-        vec c, d, c1, d1, b, e;                                                                                       \
-        size_t k;                                                                                                     \
-        memset(&c1, 0, sizeof c1); memset(&d1, 0, sizeof d1);                                                         \
-        AGGI_LOAD(c, I);            AGGI_LOAD(d, I + w);                                                                \
-        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {                                                    \
-            AGGI_LOAD(b, B);        AGGI_LOAD(e, B + w);                                                                \
-            c += b * A[0];         d += e * A[0];                                                                     \
-            AGGI_LOAD(b, B + ldb);  AGGI_LOAD(e, B + ldb + w);                                                          \
-            c1 += b * A[ak];       d1 += e * A[ak];                                                                   \
-        }                                                                                                             \
-        if (k) {                                                                                                      \
-            AGGI_LOAD(b, B);        AGGI_LOAD(e, B + w);                                                                \
-            c += b * A[0];         d += e * A[0];                                                                     \
-        }                                                                                                             \
-        c += c1;                   d += d1;                                                                           \
-        AGGI_STORE(C, c);           AGGI_STORE(C + w, d);                                                               \
-    }                                                                                                                 \
-    AGGI_INLINE void name##_1x1(const rni_mat *m, const rn_real *A, const rn_real *B, const rn_real *I, rn_real *C) {  \
-        const size_t ak = m->ak, ldb = m->ldb;                                                                        \
-        vec c, c1, b;                                                                                                 \
-        size_t k;                                                                                                     \
-        memset(&c1, 0, sizeof c1);                                                                                    \
-        AGGI_LOAD(c, I);                                                                                               \
-        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * ldb) {                                                    \
-            AGGI_LOAD(b, B);        c += b * A[0];                                                                     \
-            AGGI_LOAD(b, B + ldb);  c1 += b * A[ak];                                                                   \
-        }                                                                                                             \
-        if (k) { AGGI_LOAD(b, B);   c += b * A[0]; }                                                                   \
-        c += c1;                                                                                                      \
-        AGGI_STORE(C, c);                                                                                              \
-    }                                                                                                                 \
-    AGGI_INLINE void name##_inline(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak,               \
-                                  const rn_real *B, size_t ldb, const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {\
-        const size_t w = sizeof(vec) / sizeof *A;                                                                     \
-        rni_mat m;                                                                                                    \
-        size_t i, j;                                                                                                  \
-        m.K = K; m.ai = ai; m.ak = ak; m.ldb = ldb; m.ldi = ldi; m.ldc = ldc;                                         \
-        for (j = 0; j + 2 * w <= N; j += 2 * w) {                                                                     \
-            for (i = 0; i + 4 <= M; i += 4) name##_4x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
-            for (; i < M; i++)              name##_1x2(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
-        }                                                                                                             \
-        for (; j < N; j += w) {                                                                                       \
-            for (i = 0; i + 4 <= M; i += 4) name##_4x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
-            for (; i < M; i++)              name##_1x1(&m, A + i * ai, B + j, I + i * ldi + j, C + i * ldc + j);      \
-        }                                                                                                             \
-    }                                                                                                                 \
-    attribute static void name(size_t M, size_t N, size_t K, const rn_real *A, size_t ai, size_t ak, const rn_real *B, \
-                     size_t ldb, const rn_real *I, size_t ldi, rn_real *C, size_t ldc) {                              \
-        name##_inline(M, N, K, A, ai, ak, B, ldb, I, ldi, C, ldc);                                                    \
+/* For AGGI_TWINS. Tiles are 4 rows or 1 by 2 vectors or 1; single rows sum even and odd k apart:
+   two sums under way hide the latency of one. */
+#define RNI_MATMUL_KERNEL(suffix, attribute, vec)                                                  \
+    AGGI_INLINE void rni_tile_4x2##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
+                                          const rn_real *Z, rn_real *C) {                          \
+        const size_t w = sizeof(vec) / sizeof *A;                                                  \
+        const size_t ai = m->down, ak = m->right, n = m->N, zn = m->zn;                            \
+        vec c0, c1, c2, c3, d0, d1, d2, d3, b, e;                                                  \
+        size_t k;                                                                                  \
+        AGGI_LOAD(c0, Z);          AGGI_LOAD(d0, Z + w);                                           \
+        AGGI_LOAD(c1, Z + zn);     AGGI_LOAD(d1, Z + zn + w);                                      \
+        AGGI_LOAD(c2, Z + 2 * zn); AGGI_LOAD(d2, Z + 2 * zn + w);                                  \
+        AGGI_LOAD(c3, Z + 3 * zn); AGGI_LOAD(d3, Z + 3 * zn + w);                                  \
+        for (k = m->K; k > 0; k--, A += ak, B += n) {                                              \
+            AGGI_LOAD(b, B);       AGGI_LOAD(e, B + w);                                            \
+            RNI_KEEP(b);           RNI_KEEP(e);                                                    \
+            c0 += b * A[0];        d0 += e * A[0];                                                 \
+            c1 += b * A[ai];       d1 += e * A[ai];                                                \
+            c2 += b * A[2 * ai];   d2 += e * A[2 * ai];                                            \
+            c3 += b * A[3 * ai];   d3 += e * A[3 * ai];                                            \
+        }                                                                                          \
+        AGGI_STORE(C, c0);         AGGI_STORE(C + w, d0);                                          \
+        AGGI_STORE(C + n, c1);     AGGI_STORE(C + n + w, d1);                                      \
+        AGGI_STORE(C + 2 * n, c2); AGGI_STORE(C + 2 * n + w, d2);                                  \
+        AGGI_STORE(C + 3 * n, c3); AGGI_STORE(C + 3 * n + w, d3);                                  \
+    }                                                                                              \
+    AGGI_INLINE void rni_tile_4x1##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
+                                          const rn_real *Z, rn_real *C) {                          \
+        const size_t ai = m->down, ak = m->right, n = m->N, zn = m->zn;                            \
+        vec c0, c1, c2, c3, b;                                                                     \
+        size_t k;                                                                                  \
+        AGGI_LOAD(c0, Z);          AGGI_LOAD(c1, Z + zn);                                          \
+        AGGI_LOAD(c2, Z + 2 * zn); AGGI_LOAD(c3, Z + 3 * zn);                                      \
+        for (k = m->K; k > 0; k--, A += ak, B += n) {                                              \
+            AGGI_LOAD(b, B);                                                                       \
+            c0 += b * A[0];        c1 += b * A[ai];                                                \
+            c2 += b * A[2 * ai];   c3 += b * A[3 * ai];                                            \
+        }                                                                                          \
+        AGGI_STORE(C, c0);         AGGI_STORE(C + n, c1);                                          \
+        AGGI_STORE(C + 2 * n, c2); AGGI_STORE(C + 3 * n, c3);                                      \
+    }                                                                                              \
+    AGGI_INLINE void rni_tile_1x2##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
+                                          const rn_real *Z, rn_real *C) {                          \
+        const size_t w = sizeof(vec) / sizeof *A, ak = m->right, n = m->N;                         \
+        vec c, d, c1, d1, b, e;                                                                    \
+        size_t k;                                                                                  \
+        memset(&c1, 0, sizeof c1); memset(&d1, 0, sizeof d1);                                      \
+        AGGI_LOAD(c, Z);           AGGI_LOAD(d, Z + w);                                            \
+        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * n) {                                   \
+            AGGI_LOAD(b, B);       AGGI_LOAD(e, B + w);                                            \
+            c += b * A[0];         d += e * A[0];                                                  \
+            AGGI_LOAD(b, B + n);   AGGI_LOAD(e, B + n + w);                                        \
+            c1 += b * A[ak];       d1 += e * A[ak];                                                \
+        }                                                                                          \
+        if (k) {                                                                                   \
+            AGGI_LOAD(b, B);       AGGI_LOAD(e, B + w);                                            \
+            c += b * A[0];         d += e * A[0];                                                  \
+        }                                                                                          \
+        c += c1;                   d += d1;                                                        \
+        AGGI_STORE(C, c);          AGGI_STORE(C + w, d);                                           \
+    }                                                                                              \
+    AGGI_INLINE void rni_tile_1x1##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
+                                          const rn_real *Z, rn_real *C) {                          \
+        const size_t ak = m->right, n = m->N;                                                      \
+        vec c, c1, b;                                                                              \
+        size_t k;                                                                                  \
+        memset(&c1, 0, sizeof c1);                                                                 \
+        AGGI_LOAD(c, Z);                                                                           \
+        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * n) {                                   \
+            AGGI_LOAD(b, B);       c += b * A[0];                                                  \
+            AGGI_LOAD(b, B + n);   c1 += b * A[ak];                                                \
+        }                                                                                          \
+        if (k) {                                                                                   \
+            AGGI_LOAD(b, B);       c += b * A[0];                                                  \
+        }                                                                                          \
+        c += c1;                                                                                   \
+        AGGI_STORE(C, c);                                                                          \
+    }                                                                                              \
+    AGGI_INLINE void rni_tiles##suffix(const rni_tile *m, size_t M, const rn_real *A,              \
+                                       const rn_real *B, const rn_real *Z, rn_real *C) {           \
+        const size_t w = sizeof(vec) / sizeof *A, ai = m->down, n = m->N, zn = m->zn;              \
+        size_t i, j;                                                                               \
+        for (j = 0; j + 2 * w <= n; j += 2 * w) {                                                  \
+            for (i = 0; i + 4 <= M; i += 4)                                                        \
+                rni_tile_4x2##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
+            for (; i < M; i++)                                                                     \
+                rni_tile_1x2##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
+        }                                                                                          \
+        for (; j < n; j += w) {                                                                    \
+            for (i = 0; i + 4 <= M; i += 4)                                                        \
+                rni_tile_4x1##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
+            for (; i < M; i++)                                                                     \
+                rni_tile_1x1##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
+        }                                                                                          \
+    }                                                                                              \
+    attribute static void rni_matmul##suffix(size_t M, size_t N, size_t K, const rn_real *A,       \
+                                             size_t length, const rn_real *B, const rn_real *Z,    \
+                                             rn_real *C) {                                         \
+        rni_tile m;                                                                                \
+        m.K = K;                                                                                   \
+        m.N = N;                                                                                   \
+        m.down = length;                                                                           \
+        m.right = 1;                                                                               \
+        m.zn = Z ? 0 : N;                                                                          \
+        rni_tiles##suffix(&m, M, A, B, Z ? Z : C, C);                                              \
+    }                                                                                              \
+    attribute static void rni_matmul_T##suffix(size_t M, size_t N, size_t K, const rn_real *A,     \
+                                               size_t length, const rn_real *B, const rn_real *Z,  \
+                                               rn_real *C) {                                       \
+        rni_tile m;                                                                                \
+        m.K = K;                                                                                   \
+        m.N = N;                                                                                   \
+        m.down = 1;                                                                                \
+        m.right = length;                                                                          \
+        m.zn = Z ? 0 : N;                                                                          \
+        rni_tiles##suffix(&m, M, A, B, Z ? Z : C, C);                                              \
+    }                                                                                              \
+    AGGI_INLINE void rni_matmul_row##suffix(size_t N, size_t K, const rn_real *x,                  \
+                                            const rn_real *B, const rn_real *Z, rn_real *y) {      \
+        rni_tile m;                                                                                \
+        m.K = K;                                                                                   \
+        m.N = N;                                                                                   \
+        m.down = 0;                                                                                \
+        m.right = 1;                                                                               \
+        m.zn = 0;                                                                                  \
+        rni_tiles##suffix(&m, 1, x, B, Z, y);                                                      \
     }
-/* clang-format on */
-#if defined(__AVX__)
-typedef rn_real rni_vec AGGI_VECTOR(32);
-#else
-typedef rn_real rni_vec AGGI_VECTOR(16);
-#endif
-RNI_KERNEL(rni_matmul, AGGI_NOTHING, rni_vec)
-#ifdef AGGI_AVX2
-RNI_KERNEL(rni_matmul_avx2, AGGI_AVX2, aggi_wide)
-#define RNI_MATMUL(avx2) ((avx2) ? rni_matmul_avx2 : rni_matmul)
-#else
-#define RNI_MATMUL(avx2) ((void)(avx2), rni_matmul)
-#endif
 
-/* y = b + x W, one row; inlined, for acting */
-AGGI_INLINE void rni_matmul_row(int avx2, size_t out, size_t in, const rn_real *x, const rn_real *W,
-                                const rn_real *b, rn_real *y) {
+/* clang-format on */
+
+AGGI_TWINS(RNI_MATMUL_KERNEL, rni_vec, aggi_wide)
+
+/* avx2 is a constant in the twins of section 5: 0 in those of the build, 1 in those for AVX2. */
+#define RNI_MATMUL(avx2)   AGGI_TWIN(avx2, rni_matmul)
+#define RNI_MATMUL_T(avx2) AGGI_TWIN(avx2, rni_matmul_T)
+
+/* y = z + x B, one row, inlined: for acting. Not by AGGI_TWIN, through which nothing is inlined. */
+AGGI_INLINE void rni_matmul_row(int avx2, size_t N, size_t K, const rn_real *x, const rn_real *B,
+                                const rn_real *z, rn_real *y) {
 #ifdef AGGI_AVX2
     if (avx2) {
-        rni_matmul_avx2_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
+        rni_matmul_row_avx2(N, K, x, B, z, y);
         return;
     }
 #endif
     (void)avx2;
-    rni_matmul_inline(1, out, in, x, 0, 1, W, out, b, 0, y, out);
+    rni_matmul_row_base(N, K, x, B, z, y);
 }
 
-/* ---- 5. networks. Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds.
-   All passes over a trajectory are matrix products with a row per time step: H[l] is T rows of out[l], padded to RNI_W.
-   Work is done in blocks of RNI_BLOCK steps, so that a block stays in the cache through all layers. */
+/* ---- 5 networks ------------------------------------------------------------------------------ */
+
+/* Layer l: a = x W + b, h = phi(a); h of the last layer are the logits, or means and log-stds. All
+   passes over a trajectory are matrix products with a row per step: H[l] is T rows of out[l],
+   padded to RNI_W. They are done in blocks of RNI_BLOCK steps, so that a block stays in the cache
+   through all layers. R x is the derivative of x along u, d/de x(theta + e u) at e = 0
+   (Pearlmutter). */
 #define RNI_BLOCK  ((size_t)64)
 #define RNI_LAYERS (RN_MAX_HIDDEN + 1)
 
-/* at the start of `work`; what acting needs comes first, so that its place does not depend on T */
+/* At the start of `work`. What acting needs comes first: its place does not depend on T. */
 typedef struct rni_net_work {
     rn_real *W[RNI_LAYERS], *b[RNI_LAYERS]; /* theta, rows padded with zeros */
-    rn_real *x[2];                          /* one step */
-    rn_real *log_std, *std, *free_std; /* free log-stds: clamped; exp of it; 1 where not clamped */
-    rn_real *WT[RNI_LAYERS];           /* W transposed, for the way back */
-    rn_real *RW[RNI_LAYERS], *Rb[RNI_LAYERS], *RWT[RNI_LAYERS],
-        *Rlog_std; /* the same of u: R is d/de at theta + e u */
-    rn_real *G[RNI_LAYERS], *Gb[RNI_LAYERS], *Glog_std; /* sums of the result */
-    rn_real *D, *RD, *E, *RE; /* a block of dL/da, its R, and dL/dh of the layer below */
-    rn_real *zero;
+    rn_real *x[2];                          /* one step: a layer's input and output, by turns */
+    rn_real *log_std, *std, *free_std;      /* free log-stds, clamped; exp of it; 1: not clamped */
+    rn_real *WT[RNI_LAYERS];                /* W transposed, for the way back */
+    rn_real *RW[RNI_LAYERS], *Rb[RNI_LAYERS], *RWT[RNI_LAYERS], *Rlog_std; /* the same of u */
+    rn_real *G[RNI_LAYERS], *Gb[RNI_LAYERS], *Glog_std;                    /* sums of the result */
+    rn_real *D, *RD; /* a block of w dlog pi/da of a layer, and its R */
+    rn_real *E, *RE; /* the same of the layer below */
+    rn_real *zero;   /* a row */
     rn_real *H[RNI_LAYERS], *RH[RNI_LAYERS];
-    rn_real *P; /* softmax: probabilities; Gaussian: 1/std; T rows of n_out */
+    rn_real *P; /* T rows of outputs: softmax: probabilities; Gaussian: 1/std */
 } rni_net_work;
 
-/* padded */
+/* One pass over a trajectory: what it reads, and the block of steps it is at, t0 .. t0+n-1. */
+typedef struct rni_pass {
+    const rn_net *net;
+    rni_net_work *w;
+    const rn_real *obs, *act; /* T rows of each */
+    const rn_real *weight;    /* T numbers: w_t */
+    const rn_real *k;         /* T numbers: k_t; NULL: 0 */
+    size_t t0, n;
+} rni_pass;
+
+#define RNI_FOR_BLOCKS(p, T)                                                                       \
+    for ((p)->t0 = 0;                                                                              \
+         (p)->n = (T) - (p)->t0 < RNI_BLOCK ? (T) - (p)->t0 : RNI_BLOCK, (p)->t0 < (T);            \
+         (p)->t0 += RNI_BLOCK)
+
+/* numbers in the longest padded row */
 static size_t rni_net_widest(const rn_net *net) {
     size_t l, widest = rni_pad(net->in[0]);
     for (l = 0; l < net->layers; l++)
@@ -1122,13 +1193,11 @@ static size_t rni_net_widest(const rn_net *net) {
     return widest;
 }
 
-/* T = 0: for acting alone */
-static void rni_net_layout(const rn_net *net, aggi_arena *a, size_t T, rni_net_work *w) {
-    const size_t widest = rni_net_widest(net), n = net->layers,
-                 block = T < RNI_BLOCK ? T : RNI_BLOCK;
+static void rni_net_layout_act(const rn_net *net, aggi_arena *a, rni_net_work *w) {
+    const size_t widest = rni_net_widest(net);
     size_t l;
-    for (l = 0; l < n; l++) {
-        w->W[l] = aggi_take_real(a, net->in[l] * rni_pad(net->out[l]));
+    for (l = 0; l < net->layers; l++) {
+        w->W[l] = rni_take_rows(a, net->in[l], rni_pad(net->out[l]));
         w->b[l] = aggi_take_real(a, rni_pad(net->out[l]));
     }
     w->x[0] = aggi_take_real(a, widest);
@@ -1136,33 +1205,37 @@ static void rni_net_layout(const rn_net *net, aggi_arena *a, size_t T, rni_net_w
     w->log_std = aggi_take_real(a, net->desc.outputs);
     w->std = aggi_take_real(a, net->desc.outputs);
     w->free_std = aggi_take_real(a, net->desc.outputs);
-    if (!T) return;
+}
+
+static void rni_net_layout_pass(const rn_net *net, aggi_arena *a, size_t T, rni_net_work *w) {
+    const size_t widest = rni_net_widest(net), block = T < RNI_BLOCK ? T : RNI_BLOCK;
+    size_t l;
     w->Rlog_std = aggi_take_real(a, net->desc.outputs);
     w->Glog_std = aggi_take_real(a, net->desc.outputs);
     w->zero = aggi_take_real(a, widest);
-    for (l = 0; l < n; l++) {
+    for (l = 0; l < net->layers; l++) {
         const size_t out = rni_pad(net->out[l]), in = rni_pad(net->in[l]);
-        w->WT[l] = aggi_take_real(a, net->out[l] * in);
-        w->RWT[l] = aggi_take_real(a, net->out[l] * in);
-        w->RW[l] = aggi_take_real(a, net->in[l] * out);
+        w->WT[l] = rni_take_rows(a, net->out[l], in);
+        w->RWT[l] = rni_take_rows(a, net->out[l], in);
+        w->RW[l] = rni_take_rows(a, net->in[l], out);
         w->Rb[l] = aggi_take_real(a, out);
-        w->G[l] = aggi_take_real(a, net->in[l] * out);
+        w->G[l] = rni_take_rows(a, net->in[l], out);
         w->Gb[l] = aggi_take_real(a, out);
     }
-    w->D = aggi_take_real(a, block * widest);
-    w->RD = aggi_take_real(a, block * widest);
-    w->E = aggi_take_real(a, block * widest);
-    w->RE = aggi_take_real(a, block * widest);
-    for (l = 0; l < n; l++) {
-        w->H[l] = aggi_product_fits(T, rni_pad(net->out[l]))
-                      ? aggi_take_real(a, T * rni_pad(net->out[l]))
-                      : NULL;
-        w->RH[l] = aggi_product_fits(T, rni_pad(net->out[l]))
-                       ? aggi_take_real(a, T * rni_pad(net->out[l]))
-                       : NULL;
-        if (!aggi_product_fits(T, rni_pad(net->out[l]))) a->bad = 1;
+    w->D = rni_take_rows(a, block, widest);
+    w->RD = rni_take_rows(a, block, widest);
+    w->E = rni_take_rows(a, block, widest);
+    w->RE = rni_take_rows(a, block, widest);
+    for (l = 0; l < net->layers; l++) {
+        w->H[l] = rni_take_rows(a, T, rni_pad(net->out[l]));
+        w->RH[l] = rni_take_rows(a, T, rni_pad(net->out[l]));
     }
-    w->P = aggi_take_real(a, T * net->desc.outputs);
+    w->P = rni_take_rows(a, T, net->desc.outputs);
+}
+
+static void rni_net_layout(const rn_net *net, aggi_arena *a, size_t T, rni_net_work *w) {
+    rni_net_layout_act(net, a, w);
+    if (T) rni_net_layout_pass(net, a, T, w);
 }
 
 static size_t rni_net_work_size(void *self, size_t T) {
@@ -1180,6 +1253,8 @@ static rni_net_work *rni_net_open(const rn_net *net, void *work, size_t T) {
     return w;
 }
 
+/* theta (or u) to padded matrices; WT may be NULL, and is never read for the first layer, through
+   which nothing goes back */
 static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const *W,
                          rn_real *const *b, rn_real *const *WT) {
     size_t l, i, o;
@@ -1189,13 +1264,13 @@ static void rni_net_pack(const rn_net *net, const rn_real *theta, rn_real *const
         for (i = 0; i < in; i++)
             for (o = 0; o < ld; o++) W[l][i * ld + o] = o < out ? from[i * out + o] : 0;
         for (o = 0; o < ld; o++) b[l][o] = o < out && !net->desc.no_bias ? from[in * out + o] : 0;
-        if (!WT || l == 0) continue; /* nothing goes back through the first layer */
+        if (!WT || l == 0) continue;
         for (o = 0; o < out; o++)
             for (i = 0; i < ldt; i++) WT[l][o * ldt + i] = i < in ? from[i * out + o] : 0;
     }
 }
 
-/* log-std within min .. max; *free_std tells whether it may move */
+/* log-std within min .. max; *free_std: 1, or 0 if it was clamped, so that its gradient is 0 */
 AGGI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *free_std) {
     const rn_real low = (rn_real)net->desc.log_std_min, high = (rn_real)net->desc.log_std_max;
     *free_std = 1;
@@ -1205,6 +1280,7 @@ AGGI_INLINE rn_real rni_net_clamp(const rn_net *net, rn_real log_std, rn_real *f
     return log_std > high ? high : low;
 }
 
+/* Are the log-stds parameters of their own, the last of theta? */
 static int rni_net_free_std(const rn_net *net) {
     return net->desc.gaussian && !net->desc.state_std;
 }
@@ -1225,7 +1301,7 @@ static void rni_net_prepare(void *self, const rn_real *theta, void *work) {
     rni_net_pack_std(net, theta, w);
 }
 
-/* n: a multiple of RNI_W, as everywhere below */
+/* x_i = phi(x_i); n: a multiple of RNI_W */
 AGGI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
     size_t l;
     if (kind == RN_TANH)
@@ -1236,43 +1312,37 @@ AGGI_INLINE void rni_phi(rn_activation kind, rn_real *x, size_t n) {
             for (l = 0; l < RNI_W; l++) x[l] = x[l] > 0 ? x[l] : 0;
 }
 
-/* R h = phi'(a) R a; phi' is 1 - h^2 for tanh, 1 or 0 for ReLU */
-AGGI_INLINE void rni_phi_R(rn_activation kind, const rn_real *AGGI_RESTRICT h,
-                           rn_real *AGGI_RESTRICT Rh, size_t n) {
-    size_t l;
+/* x_i *= phi'(a_i), with h_i = phi(a_i): phi' is 1 - h^2 for tanh, 1 or 0 for ReLU. This makes R h
+   of R a on the way up, and dL/da of dL/dh on the way back. */
+AGGI_INLINE void rni_phi_slope(rn_activation kind, const rn_real *AGGI_RESTRICT h,
+                               rn_real *AGGI_RESTRICT x, size_t n) {
+    size_t i;
     if (kind == RN_TANH)
-        for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
-            for (l = 0; l < RNI_W; l++) Rh[l] = Rh[l] * (1 - h[l] * h[l]);
+        for (i = 0; i < n; i++) x[i] = x[i] * (1 - h[i] * h[i]);
     else if (kind == RN_RELU)
-        for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W)
-            for (l = 0; l < RNI_W; l++) Rh[l] = h[l] > 0 ? Rh[l] : 0;
+        for (i = 0; i < n; i++) x[i] = h[i] > 0 ? x[i] : 0;
 }
 
-/* e = dL/dh becomes dL/da = e phi' */
-AGGI_INLINE void rni_phi_back(rn_activation kind, const rn_real *AGGI_RESTRICT h,
-                              rn_real *AGGI_RESTRICT e, size_t n) {
-    rni_phi_R(kind, h, e, n); /* the same product */
-}
-
-/* and its R: (R e) phi' + e phi'' R a; for tanh phi'' R a = -2 h phi' R a = -2 h R h */
-AGGI_INLINE void rni_phi_back_R(rn_activation kind, const rn_real *AGGI_RESTRICT h,
-                                const rn_real *AGGI_RESTRICT Rh, rn_real *AGGI_RESTRICT e,
-                                rn_real *AGGI_RESTRICT Re, size_t n) {
-    size_t l;
+/* e = dL/dh becomes e phi', and its R: (R e) phi' + e phi'' R a. For tanh phi'' R a = -2 h phi' R a
+   = -2 h R h; for the others phi'' is 0. */
+AGGI_INLINE void rni_phi_slope_R(rn_activation kind, const rn_real *AGGI_RESTRICT h,
+                                 const rn_real *AGGI_RESTRICT Rh, rn_real *AGGI_RESTRICT e,
+                                 rn_real *AGGI_RESTRICT Re, size_t n) {
+    size_t i;
     if (kind != RN_TANH) {
-        rni_phi_R(kind, h, e, n);
-        rni_phi_R(kind, h, Re, n);
+        rni_phi_slope(kind, h, e, n);
+        rni_phi_slope(kind, h, Re, n);
         return;
     }
-    for (; n; n -= RNI_W, h += RNI_W, Rh += RNI_W, e += RNI_W, Re += RNI_W)
-        for (l = 0; l < RNI_W; l++) {
-            const rn_real slope = 1 - h[l] * h[l];
-            Re[l] = Re[l] * slope - 2 * e[l] * h[l] * Rh[l];
-            e[l] = e[l] * slope;
-        }
+    for (i = 0; i < n; i++) {
+        const rn_real slope = 1 - h[i] * h[i];
+        Re[i] = Re[i] * slope - 2 * e[i] * h[i] * Rh[i];
+        e[i] = e[i] * slope;
+    }
 }
 
-/* acting: one step, lanes along the units */
+/* Acting: one step, lanes along the units. */
+
 static rn_real rni_most_likely(const rn_real *logit, size_t n) {
     size_t j, best = 0;
     for (j = 1; j < n; j++)
@@ -1280,8 +1350,9 @@ static rn_real rni_most_likely(const rn_real *logit, size_t n) {
     return (rn_real)best;
 }
 
-/* logit and e: padded. No branches on random values: they would be mispredicted. u first: while it
-   is drawn, nothing that others wait for has to be put aside. */
+/* logit, and e for scratch: n numbers, padded. No branches on random values: they would be
+   mispredicted. u is drawn first: it comes from a call through a pointer, across which registers
+   would have to be saved. */
 AGGI_INLINE rn_real rni_sample_softmax(const rn_real *AGGI_RESTRICT logit, size_t n,
                                        const agg_rng *rng, rn_real *AGGI_RESTRICT e) {
     const rn_real u = (rn_real)rn_draw_uniform(rng);
@@ -1296,16 +1367,17 @@ AGGI_INLINE rn_real rni_sample_softmax(const rn_real *AGGI_RESTRICT logit, size_
     return (rn_real)k;
 }
 
+/* act = mu + std N(0,1), clipped; without rng mu */
 AGGI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, const rn_real *y,
                                   const agg_rng *rng, rn_real *act) {
     const size_t n = net->desc.outputs;
     const rn_real clip = (rn_real)net->desc.clip;
     size_t j;
     for (j = 0; j < n; j++) {
-        rn_real free_std, a = y[j];
+        rn_real a = y[j];
         if (rng) {
-            const rn_real std =
-                net->desc.state_std ? RNI_EXP(rni_net_clamp(net, y[n + j], &free_std)) : w->std[j];
+            rn_real none, std = w->std[j];
+            if (net->desc.state_std) std = RNI_EXP(rni_net_clamp(net, y[n + j], &none));
             a = a + std * (rn_real)rn_draw_normal(rng);
         }
         act[j] = clip > 0 && a > clip ? clip : clip > 0 && a < -clip ? -clip : a;
@@ -1334,39 +1406,41 @@ AGGI_INLINE void rni_net_act_body(int avx2, const rn_net *net, const rn_real *ob
         *act = rni_most_likely(y, net->desc.outputs);
 }
 
-/* forward over steps t0 .. t0+n-1 */
-AGGI_INLINE void rni_net_forward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
-                                 size_t t0, size_t n) {
-    const rn_real *x = obs + t0 * net->in[0];
+/* The way up: H, then R H, then the head. */
+
+AGGI_INLINE void rni_net_forward(int avx2, const rni_pass *p) {
+    const rn_net *net = p->net;
+    const rn_real *x = p->obs + p->t0 * net->in[0];
     size_t l, t, j, ldx = net->in[0];
     for (l = 0; l < net->layers; l++) {
         const size_t out = rni_pad(net->out[l]);
-        rn_real *h = w->H[l] + t0 * out;
-        RNI_MATMUL(avx2)(n, out, net->in[l], x, ldx, 1, w->W[l], out, w->b[l], 0, h, out);
+        rn_real *h = p->w->H[l] + p->t0 * out;
+        RNI_MATMUL(avx2)(p->n, out, net->in[l], x, ldx, p->w->W[l], p->w->b[l], h);
         if (l + 1 < net->layers)
-            rni_phi(net->desc.activation, h, n * out);
+            rni_phi(net->desc.activation, h, p->n * out);
         else if (net->desc.tanh_head)
-            for (t = 0; t < n; t++)
+            for (t = 0; t < p->n; t++)
                 for (j = 0; j < net->desc.outputs; j++) h[t * out + j] = RNI_TANH(h[t * out + j]);
         x = h;
         ldx = out;
     }
 }
 
-/* R a = x RW + Rb + (R x) W, then through phi */
-AGGI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
-                                   size_t t0, size_t n) {
-    const rn_real *x = obs + t0 * net->in[0], *Rx = NULL;
+/* R a = x RW + Rb + (R x) W, then through phi; R of the observations is 0 */
+AGGI_INLINE void rni_net_forward_R(int avx2, const rni_pass *p) {
+    const rn_net *net = p->net;
+    const rni_net_work *w = p->w;
+    const rn_real *x = p->obs + p->t0 * net->in[0], *Rx = NULL;
     size_t l, t, j, ldx = net->in[0];
     for (l = 0; l < net->layers; l++) {
-        const size_t out = rni_pad(net->out[l]);
-        rn_real *h = w->H[l] + t0 * out, *Rh = w->RH[l] + t0 * out;
-        RNI_MATMUL(avx2)(n, out, net->in[l], x, ldx, 1, w->RW[l], out, w->Rb[l], 0, Rh, out);
-        if (Rx) RNI_MATMUL(avx2)(n, out, net->in[l], Rx, ldx, 1, w->W[l], out, Rh, out, Rh, out);
+        const size_t in = net->in[l], out = rni_pad(net->out[l]);
+        rn_real *h = w->H[l] + p->t0 * out, *Rh = w->RH[l] + p->t0 * out;
+        RNI_MATMUL(avx2)(p->n, out, in, x, ldx, w->RW[l], w->Rb[l], Rh);
+        if (Rx) RNI_MATMUL(avx2)(p->n, out, in, Rx, ldx, w->W[l], NULL, Rh);
         if (l + 1 < net->layers)
-            rni_phi_R(net->desc.activation, h, Rh, n * out);
+            rni_phi_slope(net->desc.activation, h, Rh, p->n * out);
         else if (net->desc.tanh_head)
-            for (t = 0; t < n; t++)
+            for (t = 0; t < p->n; t++)
                 for (j = 0; j < net->desc.outputs; j++) {
                     const rn_real y = h[t * out + j];
                     Rh[t * out + j] = Rh[t * out + j] * (1 - y * y);
@@ -1377,157 +1451,209 @@ AGGI_INLINE void rni_net_forward_R(int avx2, const rn_net *net, rni_net_work *w,
     }
 }
 
-/* P: softmax probabilities, or 1/std */
-AGGI_INLINE void rni_net_head(const rn_net *net, rni_net_work *w, size_t t0, size_t n) {
+/* P before the exp: softmax: y_j - max y; Gaussian: -log_std_j */
+AGGI_INLINE void rni_net_head_logs(const rni_pass *p) {
+    const rn_net *net = p->net;
     const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
-    const rn_real *y = w->H[net->layers - 1] + t0 * ld;
-    rn_real *p = w->P + t0 * k, none;
+    const rn_real *y = p->w->H[net->layers - 1] + p->t0 * ld;
+    rn_real *P = p->w->P + p->t0 * k, none;
     size_t t, j;
-    for (t = 0; t < n; t++, y += ld, p += k) {
+    for (t = 0; t < p->n; t++, y += ld, P += k) {
         rn_real most = y[0];
-        if (net->desc.gaussian) {
-            for (j = 0; j < k; j++)
-                p[j] = -(net->desc.state_std ? rni_net_clamp(net, y[k + j], &none) : w->log_std[j]);
-            continue;
+        if (rni_net_free_std(net)) {
+            for (j = 0; j < k; j++) P[j] = -p->w->log_std[j];
+        } else if (net->desc.gaussian) {
+            for (j = 0; j < k; j++) P[j] = -rni_net_clamp(net, y[k + j], &none);
+        } else {
+            for (j = 1; j < k; j++) most = y[j] > most ? y[j] : most;
+            for (j = 0; j < k; j++) P[j] = y[j] - most;
         }
-        for (j = 1; j < k; j++) most = y[j] > most ? y[j] : most;
-        for (j = 0; j < k; j++) p[j] = y[j] - most;
-    }
-    p = w->P + t0 * k;
-    rni_exp_all(p, n * k);
-    if (net->desc.gaussian) return;
-    for (t = 0; t < n; t++, p += k) {
-        rn_real sum = 0;
-        for (j = 0; j < k; j++) sum += p[j];
-        sum = 1 / sum;
-        for (j = 0; j < k; j++) p[j] *= sum;
     }
 }
 
-/* c_t = R log pi.  Softmax: R y_a - sum_j p_j R y_j.
-   Gaussian, z = (a - mu)/std: sum_j z/std R mu + (z^2 - 1) R log_std */
-AGGI_INLINE void rni_net_head_dot(const rn_net *net, const rni_net_work *w, const rn_real *act,
-                                  size_t t0, size_t n, rn_real *c) {
-    const size_t k = net->desc.outputs, ld = rni_pad(net->out[net->layers - 1]);
+/* P: softmax: probabilities; Gaussian: 1/std */
+AGGI_INLINE void rni_net_head(const rni_pass *p) {
+    const size_t k = p->net->desc.outputs;
+    rn_real *P = p->w->P + p->t0 * k;
     size_t t, j;
-    for (t = t0; t < t0 + n; t++) {
-        const rn_real *y = w->H[net->layers - 1] + t * ld, *Ry = w->RH[net->layers - 1] + t * ld,
-                      *p = w->P + t * k;
+    rni_net_head_logs(p);
+    rni_exp_all(P, p->n * k);
+    if (p->net->desc.gaussian) return;
+    for (t = 0; t < p->n; t++, P += k) {
         rn_real sum = 0;
-        for (j = 0; j < k; j++) {
-            if (net->desc.gaussian) {
-                const rn_real z = (act[t * k + j] - y[j]) * p[j];
-                rn_real free_std = w->free_std[j],
-                        Rs = net->desc.state_std ? Ry[k + j] : w->Rlog_std[j];
-                if (net->desc.state_std) (void)rni_net_clamp(net, y[k + j], &free_std);
-                sum += z * p[j] * Ry[j] + (z * z - 1) * (Rs * free_std);
-            } else {
-                sum += ((act[t] == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j]) * Ry[j];
-            }
-        }
-        c[t] = sum;
+        for (j = 0; j < k; j++) sum += P[j];
+        sum = 1 / sum;
+        for (j = 0; j < k; j++) P[j] *= sum;
     }
 }
 
-/* D = w dlogpi/dy and, with R, RD = w R(dlogpi/dy) + k dlogpi/dy. The k term turns into k grad log
-   pi on the way down, as everything from here on is linear in RD: this is how B u needs one pass
-   and one sum. */
-AGGI_INLINE void rni_seed_softmax(const rn_net *net, const rni_net_work *w, rn_real action,
-                                  const rn_real *Ry, const rn_real *p, rn_real wt, rn_real kt,
-                                  rn_real *D, rn_real *RD) {
+/* One step of the trajectory where the network ends. */
+typedef struct rni_output {
+    const rn_real *act, *y, *Ry, *P; /* the action; rows of the outputs, of their R and of P */
+    rn_real weight, k;               /* w_t, k_t */
+    rn_real *D, *RD;                 /* where to put what goes back; RD NULL: no R is asked for */
+} rni_output;
+
+/* c_t = R log pi = R y_a - sum_j p_j R y_j */
+AGGI_INLINE rn_real rni_dot_softmax(const rn_net *net, const rni_output *o) {
+    rn_real sum = 0;
+    size_t j;
+    for (j = 0; j < net->desc.outputs; j++)
+        sum += ((*o->act == (rn_real)j ? (rn_real)1 : (rn_real)0) - o->P[j]) * o->Ry[j];
+    return sum;
+}
+
+/* c_t = sum_j z/std R mu + (z^2 - 1) R log_std, z = (a - mu)/std */
+AGGI_INLINE rn_real rni_dot_gauss(const rn_net *net, const rni_net_work *w, const rni_output *o) {
+    const size_t k = net->desc.outputs;
+    rn_real sum = 0;
+    size_t j;
+    for (j = 0; j < k; j++) {
+        const rn_real z = (o->act[j] - o->y[j]) * o->P[j];
+        rn_real free_std = w->free_std[j];
+        const rn_real Rs = net->desc.state_std ? o->Ry[k + j] : w->Rlog_std[j];
+        if (net->desc.state_std) (void)rni_net_clamp(net, o->y[k + j], &free_std);
+        sum += z * o->P[j] * o->Ry[j] + (z * z - 1) * (Rs * free_std);
+    }
+    return sum;
+}
+
+AGGI_INLINE void rni_net_head_dot(const rni_pass *p, rn_real *c) {
+    const rn_net *net = p->net;
+    const size_t k = net->desc.outputs, last = net->layers - 1, ld = rni_pad(net->out[last]);
+    size_t t;
+    for (t = p->t0; t < p->t0 + p->n; t++) {
+        rni_output o;
+        o.act = p->act + t * (net->desc.gaussian ? k : 1);
+        o.y = p->w->H[last] + t * ld;
+        o.Ry = p->w->RH[last] + t * ld;
+        o.P = p->w->P + t * k;
+        c[t] = net->desc.gaussian ? rni_dot_gauss(net, p->w, &o) : rni_dot_softmax(net, &o);
+    }
+}
+
+/* The way back. It starts with D = w dlogpi/dy and, with R, RD = w R(dlogpi/dy) + k dlogpi/dy. The
+   k term becomes k grad log pi further down, as all that follows is linear in RD: so B u takes one
+   pass and one sum. */
+
+/* dlogpi/dy_j = 1_{j=a} - p_j, its R: -p_j (R y_j - sum_i p_i R y_i) */
+AGGI_INLINE void rni_seed_softmax(const rn_net *net, const rni_output *o) {
     const size_t k = net->desc.outputs;
     rn_real mean = 0;
     size_t j;
-    (void)w;
-    if (RD)
-        for (j = 0; j < k; j++) mean += p[j] * Ry[j];
+    if (o->RD)
+        for (j = 0; j < k; j++) mean += o->P[j] * o->Ry[j];
     for (j = 0; j < k; j++) {
-        const rn_real s = (action == (rn_real)j ? (rn_real)1 : (rn_real)0) - p[j];
-        D[j] = wt * s;
-        if (RD) RD[j] = kt * s - wt * (p[j] * (Ry[j] - mean));
+        const rn_real s = (*o->act == (rn_real)j ? (rn_real)1 : (rn_real)0) - o->P[j];
+        o->D[j] = o->weight * s;
+        if (o->RD) o->RD[j] = o->k * s - o->weight * (o->P[j] * (o->Ry[j] - mean));
     }
 }
 
-AGGI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rn_real *a,
-                                const rn_real *y, const rn_real *Ry, const rn_real *p, rn_real wt,
-                                rn_real kt, rn_real *D, rn_real *RD) {
+/* m = dlogpi/dmu = z/std, s = dlogpi/dlog_std = z^2 - 1; s goes to the outputs, or to the free
+   log-std */
+AGGI_INLINE void rni_seed_gauss(const rn_net *net, rni_net_work *w, const rni_output *o) {
     const size_t k = net->desc.outputs;
     size_t j;
-    for (j = 0; j < k; j++) { /* m, s: dlogpi/dmu = z/std and dlogpi/dlog_std = z^2 - 1 */
-        const rn_real z = (a[j] - y[j]) * p[j], m = z * p[j];
-        rn_real free_std = w->free_std[j], s, Rm = 0, Rs = 0;
-        if (net->desc.state_std) (void)rni_net_clamp(net, y[k + j], &free_std);
+    for (j = 0; j < k; j++) {
+        const rn_real p = o->P[j], z = (o->act[j] - o->y[j]) * p, m = z * p;
+        rn_real free_std = w->free_std[j], s, Rs = 0;
+        if (net->desc.state_std) (void)rni_net_clamp(net, o->y[k + j], &free_std);
         s = (z * z - 1) * free_std;
-        if (RD) {
-            const rn_real Rlog = (net->desc.state_std ? Ry[k + j] : w->Rlog_std[j]) * free_std;
-            const rn_real Rz = -(Ry[j] * p[j]) - z * Rlog;
-            Rm = wt * ((Rz - z * Rlog) * p[j]) + kt * m;
-            Rs = wt * (2 * z * Rz * free_std) + kt * s;
-            RD[j] = Rm;
+        if (o->RD) {
+            const rn_real Rlog = (net->desc.state_std ? o->Ry[k + j] : w->Rlog_std[j]) * free_std;
+            const rn_real Rz = -(o->Ry[j] * p) - z * Rlog;
+            o->RD[j] = o->weight * ((Rz - z * Rlog) * p) + o->k * m;
+            Rs = o->weight * (2 * z * Rz * free_std) + o->k * s;
         }
-        D[j] = wt * m;
+        o->D[j] = o->weight * m;
         if (!net->desc.state_std) {
-            w->Glog_std[j] += RD ? Rs : wt * s;
+            w->Glog_std[j] += o->RD ? Rs : o->weight * s;
         } else {
-            D[k + j] = wt * s;
-            if (RD) RD[k + j] = Rs;
+            o->D[k + j] = o->weight * s;
+            if (o->RD) o->RD[k + j] = Rs;
         }
     }
 }
 
-AGGI_INLINE void rni_net_seed(const rn_net *net, rni_net_work *w, const rn_real *act,
-                              const rn_real *wt, const rn_real *kt, size_t t0, size_t n, int R) {
+/* back through the tanh on logits or means, as rni_phi_slope_R() */
+AGGI_INLINE void rni_seed_tanh(const rn_net *net, const rni_output *o) {
+    size_t j;
+    for (j = 0; j < net->desc.outputs; j++) {
+        const rn_real y = o->y[j], slope = 1 - y * y;
+        if (o->RD) o->RD[j] = o->RD[j] * slope - 2 * o->D[j] * y * o->Ry[j];
+        o->D[j] = o->D[j] * slope;
+    }
+}
+
+AGGI_INLINE void rni_net_seed(const rni_pass *p, int R) {
+    const rn_net *net = p->net;
     const size_t k = net->desc.outputs, last = net->layers - 1, ld = rni_pad(net->out[last]);
     size_t t, j;
-    for (t = 0; t < n; t++) {
-        const size_t at = t0 + t;
-        const rn_real *y = w->H[last] + at * ld, *Ry = R ? w->RH[last] + at * ld : NULL,
-                      *p = w->P + at * k;
-        const rn_real kk = kt ? kt[at] : 0;
-        rn_real *D = w->D + t * ld, *RD = R ? w->RD + t * ld : NULL;
-        for (j = net->out[last]; j < ld; j++) D[j] = 0;
-        if (R)
-            for (j = net->out[last]; j < ld; j++) RD[j] = 0;
+    for (t = 0; t < p->n; t++) {
+        const size_t at = p->t0 + t;
+        rni_output o;
+        o.act = p->act + at * (net->desc.gaussian ? k : 1);
+        o.y = p->w->H[last] + at * ld;
+        o.Ry = R ? p->w->RH[last] + at * ld : NULL;
+        o.P = p->w->P + at * k;
+        o.weight = p->weight[at];
+        o.k = p->k ? p->k[at] : 0;
+        o.D = p->w->D + t * ld;
+        o.RD = R ? p->w->RD + t * ld : NULL;
+        for (j = net->out[last]; j < ld; j++) o.D[j] = 0;
+        for (j = net->out[last]; j < ld && R; j++) o.RD[j] = 0;
         if (net->desc.gaussian)
-            rni_seed_gauss(net, w, act + at * k, y, Ry, p, wt[at], kk, D, RD);
+            rni_seed_gauss(net, p->w, &o);
         else
-            rni_seed_softmax(net, w, act[at], Ry, p, wt[at], kk, D, RD);
-        if (!net->desc.tanh_head) continue;
-        for (j = 0; j < k; j++) { /* back through the tanh on logits or means */
-            const rn_real slope = 1 - y[j] * y[j];
-            if (R) RD[j] = RD[j] * slope - 2 * D[j] * y[j] * Ry[j];
-            D[j] = D[j] * slope;
-        }
+            rni_seed_softmax(net, &o);
+        if (net->desc.tanh_head) rni_seed_tanh(net, &o);
     }
 }
 
-/* back through the layers: W gets x^T D, or with R: x^T RD + (R x)^T D;
-   the layer below gets D W^T, and with R: RD W^T + D RW^T */
-AGGI_INLINE void rni_net_backward(int avx2, const rn_net *net, rni_net_work *w, const rn_real *obs,
-                                  size_t t0, size_t n, int R) {
+/* G[l] += x^T D, or with R: x^T RD + (R x)^T D; Gb[l]: the same with ones for x. RD NULL: without
+   R. */
+AGGI_INLINE void rni_net_back_sums(int avx2, const rni_pass *p, size_t l, const rn_real *D,
+                                   const rn_real *RD) {
     static const rn_real one = 1;
-    rn_real *D = w->D, *RD = w->RD, *E = w->E, *RE = w->RE, *swap;
+    const rni_net_work *w = p->w;
+    const size_t in = p->net->in[l], out = rni_pad(p->net->out[l]), ldx = l ? rni_pad(in) : in;
+    const rn_real *x = (l ? w->H[l - 1] : p->obs) + p->t0 * ldx, *S = RD ? RD : D;
+    RNI_MATMUL_T(avx2)(in, out, p->n, x, ldx, S, NULL, w->G[l]);
+    if (!p->net->desc.no_bias) RNI_MATMUL_T(avx2)(1, out, p->n, &one, 0, S, NULL, w->Gb[l]);
+    if (!RD || !l) return;
+    x = w->RH[l - 1] + p->t0 * ldx;
+    RNI_MATMUL_T(avx2)(in, out, p->n, x, ldx, D, NULL, w->G[l]);
+}
+
+/* the layer below layer l: E = D W^T, and with R: RE = RD W^T + D RW^T, then both through phi */
+AGGI_INLINE void rni_net_back_layer(int avx2, const rni_pass *p, size_t l, const rn_real *D,
+                                    const rn_real *RD, rn_real *E, rn_real *RE) {
+    const rn_net *net = p->net;
+    const rni_net_work *w = p->w;
+    const size_t n = p->n, k = net->out[l], out = rni_pad(k), in = rni_pad(net->in[l]);
+    const rn_real *h = w->H[l - 1] + p->t0 * in;
+    RNI_MATMUL(avx2)(n, in, k, D, out, w->WT[l], w->zero, E);
+    if (!RD) {
+        rni_phi_slope(net->desc.activation, h, E, n * in);
+        return;
+    }
+    RNI_MATMUL(avx2)(n, in, k, RD, out, w->WT[l], w->zero, RE);
+    RNI_MATMUL(avx2)(n, in, k, D, out, w->RWT[l], NULL, RE);
+    rni_phi_slope_R(net->desc.activation, h, w->RH[l - 1] + p->t0 * in, E, RE, n * in);
+}
+
+AGGI_INLINE void rni_net_backward(int avx2, const rni_pass *p, int R) {
+    rn_real *D = p->w->D, *RD = R ? p->w->RD : NULL, *E = p->w->E, *RE = p->w->RE, *swap;
     size_t l;
-    for (l = net->layers; l-- > 0;) {
-        const size_t in = net->in[l], out = rni_pad(net->out[l]), ldx = l ? rni_pad(in) : in;
-        const rn_real *x = (l ? w->H[l - 1] : obs) + t0 * ldx, *S = R ? RD : D;
-        RNI_MATMUL(avx2)(in, out, n, x, 1, ldx, S, out, w->G[l], out, w->G[l], out);
-        if (!net->desc.no_bias)
-            RNI_MATMUL(avx2)(1, out, n, &one, 0, 0, S, out, w->Gb[l], 0, w->Gb[l], out);
+    for (l = p->net->layers; l-- > 0;) {
+        rni_net_back_sums(avx2, p, l, D, RD);
         if (!l) break;
-        if (R) RNI_MATMUL(avx2)
-        (in, out, n, w->RH[l - 1] + t0 * ldx, 1, ldx, D, out, w->G[l], out, w->G[l], out);
-        RNI_MATMUL(avx2)(n, ldx, net->out[l], D, out, 1, w->WT[l], ldx, w->zero, 0, E, ldx);
-        if (R) {
-            RNI_MATMUL(avx2)(n, ldx, net->out[l], RD, out, 1, w->WT[l], ldx, w->zero, 0, RE, ldx);
-            RNI_MATMUL(avx2)(n, ldx, net->out[l], D, out, 1, w->RWT[l], ldx, RE, ldx, RE, ldx);
-            rni_phi_back_R(net->desc.activation, x, w->RH[l - 1] + t0 * ldx, E, RE, n * ldx);
-        } else {
-            rni_phi_back(net->desc.activation, x, E, n * ldx);
-        }
+        rni_net_back_layer(avx2, p, l, D, RD, E, RE);
         swap = D;
         D = E;
         E = swap;
+        if (!R) continue;
         swap = RD;
         RD = RE;
         RE = swap;
@@ -1543,6 +1669,7 @@ static void rni_net_sum_clear(const rn_net *net, rni_net_work *w) {
     memset(w->Glog_std, 0, net->desc.outputs * sizeof(rn_real));
 }
 
+/* g += the sums, which have the shape of rni_net_pack() */
 static void rni_net_sum_add(const rn_net *net, const rni_net_work *w, rn_real *g) {
     size_t l, i, o;
     for (l = 0; l < net->layers; l++) {
@@ -1556,6 +1683,9 @@ static void rni_net_sum_add(const rn_net *net, const rni_net_work *w, rn_real *g
         g[net->dim - net->desc.outputs + o] += w->Glog_std[o];
 }
 
+/* The policy's functions; grad = up, then back; dot = up with R; hvp = back with R, from what dot
+   left in work. */
+
 static rni_net_work *rni_net_start(const rn_net *net, const rn_real *theta, size_t T, void *work) {
     rni_net_work *w = rni_net_open(net, work, T);
     rni_net_pack(net, theta, w->W, w->b, w->WT);
@@ -1564,98 +1694,109 @@ static rni_net_work *rni_net_start(const rn_net *net, const rn_real *theta, size
     return w;
 }
 
-#define RNI_FOR_BLOCKS(t0, n, T)                                                                   \
-    for (t0 = 0; n = T - t0 < RNI_BLOCK ? T - t0 : RNI_BLOCK, t0 < T; t0 += RNI_BLOCK)
-
-AGGI_INLINE void rni_net_grad_body(int avx2, const rn_net *net, const rn_real *theta, size_t T,
-                                   const rn_real *obs, const rn_real *act, const rn_real *wt,
+AGGI_INLINE void rni_net_grad_body(int avx2, rni_pass *p, const rn_real *theta, size_t T,
                                    rn_real *g, void *work) {
-    rni_net_work *w = rni_net_start(net, theta, T, work);
-    size_t t0, n;
-    rni_net_sum_clear(net, w);
-    RNI_FOR_BLOCKS(t0, n, T) {
-        rni_net_forward(avx2, net, w, obs, t0, n);
-        rni_net_head(net, w, t0, n);
-        rni_net_seed(net, w, act, wt, NULL, t0, n, 0);
-        rni_net_backward(avx2, net, w, obs, t0, n, 0);
+    p->w = rni_net_start(p->net, theta, T, work);
+    rni_net_sum_clear(p->net, p->w);
+    RNI_FOR_BLOCKS(p, T) {
+        rni_net_forward(avx2, p);
+        rni_net_head(p);
+        rni_net_seed(p, 0);
+        rni_net_backward(avx2, p, 0);
     }
-    rni_net_sum_add(net, w, g);
+    rni_net_sum_add(p->net, p->w, g);
 }
 
-AGGI_INLINE void rni_net_dot_body(int avx2, const rn_net *net, const rn_real *theta,
-                                  const rn_real *u, size_t T, const rn_real *obs,
-                                  const rn_real *act, rn_real *c, void *work) {
-    rni_net_work *w = rni_net_start(net, theta, T, work);
-    size_t t0, n, j;
-    rni_net_pack(net, u, w->RW, w->Rb, w->RWT);
+AGGI_INLINE void rni_net_dot_body(int avx2, rni_pass *p, const rn_real *theta, const rn_real *u,
+                                  size_t T, rn_real *c, void *work) {
+    const rn_net *net = p->net;
+    size_t j;
+    p->w = rni_net_start(net, theta, T, work);
+    rni_net_pack(net, u, p->w->RW, p->w->Rb, p->w->RWT);
     for (j = 0; j < net->desc.outputs && rni_net_free_std(net); j++)
-        w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
-    RNI_FOR_BLOCKS(t0, n, T) {
-        rni_net_forward(avx2, net, w, obs, t0, n);
-        rni_net_forward_R(avx2, net, w, obs, t0, n);
-        rni_net_head(net, w, t0, n);
-        rni_net_head_dot(net, w, act, t0, n, c);
+        p->w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
+    RNI_FOR_BLOCKS(p, T) {
+        rni_net_forward(avx2, p);
+        rni_net_forward_R(avx2, p);
+        rni_net_head(p);
+        rni_net_head_dot(p, c);
     }
 }
 
-AGGI_INLINE void rni_net_hvp_body(int avx2, const rn_net *net, size_t T, const rn_real *obs,
-                                  const rn_real *act, const rn_real *wt, const rn_real *kt,
-                                  rn_real *h, void *work) {
-    rni_net_work *w = (rni_net_work *)work; /* as dot left it */
-    size_t t0, n;
-    rni_net_sum_clear(net, w);
-    RNI_FOR_BLOCKS(t0, n, T) {
-        rni_net_seed(net, w, act, wt, kt, t0, n, 1);
-        rni_net_backward(avx2, net, w, obs, t0, n, 1);
+AGGI_INLINE void rni_net_hvp_body(int avx2, rni_pass *p, size_t T, rn_real *h, void *work) {
+    p->w = (rni_net_work *)work;
+    rni_net_sum_clear(p->net, p->w);
+    RNI_FOR_BLOCKS(p, T) {
+        rni_net_seed(p, 1);
+        rni_net_backward(avx2, p, 1);
     }
-    rni_net_sum_add(net, w, h);
+    rni_net_sum_add(p->net, p->w, h);
+}
+
+AGGI_INLINE rni_pass rni_net_pass(const void *self, const rn_real *obs, const rn_real *act,
+                                  const rn_real *weight, const rn_real *k) {
+    rni_pass p;
+    p.net = (const rn_net *)self;
+    p.w = NULL;
+    p.obs = obs;
+    p.act = act;
+    p.weight = weight;
+    p.k = k;
+    p.t0 = p.n = 0;
+    return p;
 }
 
 /* clang-format off */
 
-/* each body once for the instructions of the build and, on x86, once for AVX2 */
-#define RNI_NET_FUNCTIONS(suffix, attribute, avx2)                                                                    \
-    attribute static void rni_net_act##suffix(void *self, const rn_real *theta, const rn_real *obs,                   \
-                                              const agg_rng *rng, rn_real *act, void *work) {                         \
-        (void)theta;                                                                                                  \
-        rni_net_act_body(avx2, (const rn_net *)self, obs, rng, act, work);                                            \
-    }                                                                                                                 \
-    attribute static void rni_net_grad##suffix(void *self, const rn_real *theta, size_t T, const rn_real *obs,        \
-                                               const rn_real *act, const rn_real *w, rn_real *g, void *work) {        \
-        rni_net_grad_body(avx2, (const rn_net *)self, theta, T, obs, act, w, g, work);                                \
-    }                                                                                                                 \
-    attribute static void rni_net_dot##suffix(void *self, const rn_real *theta, const rn_real *u, size_t T,           \
-                                              const rn_real *obs, const rn_real *act, rn_real *c, void *work) {       \
-        rni_net_dot_body(avx2, (const rn_net *)self, theta, u, T, obs, act, c, work);                                 \
-    }                                                                                                                 \
-    attribute static void rni_net_hvp##suffix(void *self, const rn_real *theta, const rn_real *u, size_t T,           \
-                                              const rn_real *obs, const rn_real *act, const rn_real *w,               \
-                                              const rn_real *k, rn_real *h, void *work) {                             \
-        (void)theta; (void)u;                                                                                         \
-        rni_net_hvp_body(avx2, (const rn_net *)self, T, obs, act, w, k, h, work);                                     \
+/* For AGGI_TWINS: the four functions of rn_policy. Acting finds theta where prepare put it. */
+enum { rni_is_base, rni_is_avx2 };
+#define RNI_NET_KERNEL(suffix, attribute, vec)                                                     \
+    attribute static void rni_net_act##suffix(void *self, const rn_real *theta,                    \
+                                              const rn_real *obs, const agg_rng *rng,              \
+                                              rn_real *act, void *work) {                          \
+        (void)theta;                                                                               \
+        rni_net_act_body(rni_is##suffix, (const rn_net *)self, obs, rng, act, work);               \
+    }                                                                                              \
+    attribute static void rni_net_grad##suffix(void *self, const rn_real *theta, size_t T,         \
+                                               const rn_real *obs, const rn_real *act,             \
+                                               const rn_real *w, rn_real *g, void *work) {         \
+        rni_pass p = rni_net_pass(self, obs, act, w, NULL);                                        \
+        rni_net_grad_body(rni_is##suffix, &p, theta, T, g, work);                                  \
+    }                                                                                              \
+    attribute static void rni_net_dot##suffix(void *self, const rn_real *theta, const rn_real *u,  \
+                                              size_t T, const rn_real *obs, const rn_real *act,    \
+                                              rn_real *c, void *work) {                            \
+        rni_pass p = rni_net_pass(self, obs, act, NULL, NULL);                                     \
+        rni_net_dot_body(rni_is##suffix, &p, theta, u, T, c, work);                                \
+    }                                                                                              \
+    attribute static void rni_net_hvp##suffix(void *self, const rn_real *theta, const rn_real *u,  \
+                                              size_t T, const rn_real *obs, const rn_real *act,    \
+                                              const rn_real *w, const rn_real *k, rn_real *h,      \
+                                              void *work) {                                        \
+        rni_pass p = rni_net_pass(self, obs, act, w, k);                                           \
+        (void)theta;                                                                               \
+        (void)u;                                                                                   \
+        rni_net_hvp_body(rni_is##suffix, &p, T, h, work);                                          \
     }
-/* clang-format on */
-RNI_NET_FUNCTIONS(_base, AGGI_NOTHING, 0)
-#ifdef AGGI_AVX2
-RNI_NET_FUNCTIONS(_avx2, AGGI_AVX2, 1)
-#endif
 
-/* W uniform in +-sqrt(3/in), biases 0 */
+/* clang-format on */
+
+AGGI_TWINS(RNI_NET_KERNEL, rni_vec, aggi_wide)
+
+/* W uniform in +-sqrt(3/in), biases 0, log-stds as desc.log_std says */
 static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) {
     const rn_net *net = (const rn_net *)self;
-    const size_t n = rni_net_free_std(net) ? net->desc.outputs : 0;
+    const rn_net_desc *d = &net->desc;
     size_t l, i;
     memset(theta, 0, net->dim * sizeof *theta);
     for (l = 0; l < net->layers; l++) {
         double scale = aggi_sqrt(3.0 / (double)net->in[l]);
-        if (l + 1 == net->layers) scale *= net->desc.out_scale > 0 ? net->desc.out_scale : 0.1;
+        if (l + 1 == net->layers) scale *= d->out_scale > 0 ? d->out_scale : 0.1;
         for (i = 0; i < net->in[l] * net->out[l]; i++)
             theta[net->offset[l] + i] = (rn_real)(scale * (2 * rn_draw_uniform(rng) - 1));
     }
-    for (i = 0; i < n; i++) theta[net->dim - n + i] = (rn_real)net->desc.log_std;
-    if (net->desc.gaussian && net->desc.state_std && !net->desc.no_bias)
-        for (i = 0; i < net->desc.outputs; i++)
-            theta[net->dim - net->desc.outputs + i] = (rn_real)net->desc.log_std;
+    if (rni_net_free_std(net) || (d->gaussian && !d->no_bias)) /* the last of theta, either way */
+        for (i = 0; i < d->outputs; i++) theta[net->dim - d->outputs + i] = (rn_real)d->log_std;
 }
 
 RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs) {
@@ -1666,20 +1807,25 @@ RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs) {
     return d;
 }
 
+#define RNI_MOST_UNITS ((size_t)1 << 24) /* an index that a float holds exactly */
+
+static int rni_net_desc_ok(const rn_net_desc *d) {
+    if (!d->obs_dim || d->obs_dim > RNI_MOST_UNITS) return 0;
+    if (!d->outputs || d->outputs > RNI_MOST_UNITS / 2) return 0;
+    if ((unsigned)d->activation > RN_IDENTITY) return 0;
+    if (!aggi_finite(d->log_std) || !(d->log_std_min <= d->log_std_max)) return 0;
+    return d->clip >= 0 && d->out_scale >= 0 && aggi_finite(d->out_scale);
+}
+
 /* layers, dim; 0 = something is out of range */
 static int rni_net_shape(rn_net *net) {
     const rn_net_desc *d = &net->desc;
-    const size_t most = (size_t)1 << 24; /* an index that a float holds exactly */
     size_t in = d->obs_dim, out, l;
-    if (!d->obs_dim || !d->outputs || d->obs_dim > most || d->outputs > most / 2) return 0;
-    if ((unsigned)d->activation > RN_IDENTITY || !aggi_finite(d->log_std) ||
-        !(d->log_std_min <= d->log_std_max))
-        return 0;
-    if (!(d->clip >= 0) || !(d->out_scale >= 0) || !aggi_finite(d->out_scale)) return 0;
+    if (!rni_net_desc_ok(d)) return 0;
     for (l = 0; l < RNI_LAYERS; l++, in = out) {
         const int last = l == RN_MAX_HIDDEN || !d->hidden[l];
         out = last ? d->outputs * (d->gaussian && d->state_std ? 2 : 1) : d->hidden[l];
-        if (out > most || !aggi_product_fits(in, out)) return 0;
+        if (out > RNI_MOST_UNITS || !aggi_product_fits(in, out)) return 0;
         net->in[l] = in;
         net->out[l] = out;
         net->offset[l] = net->dim;
@@ -1692,6 +1838,7 @@ static int rni_net_shape(rn_net *net) {
 }
 
 RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
+    const int avx2 = AGGI_HAS_AVX2;
     rn_policy p;
     memset(&p, 0, sizeof p);
     memset(net, 0, sizeof *net);
@@ -1702,26 +1849,21 @@ RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     p.obs_dim = d->obs_dim;
     p.act_dim = d->gaussian ? d->outputs : 1;
     p.actions = d->gaussian ? 0 : d->outputs;
-    p.act = rni_net_act_base;
-    p.grad = rni_net_grad_base;
-    p.dot = rni_net_dot_base;
-    p.hvp = rni_net_hvp_base;
-#ifdef AGGI_AVX2
-    if (AGGI_HAS_AVX2) {
-        p.act = rni_net_act_avx2;
-        p.grad = rni_net_grad_avx2;
-        p.dot = rni_net_dot_avx2;
-        p.hvp = rni_net_hvp_avx2;
-    }
-#endif
+    p.act = AGGI_TWIN(avx2, rni_net_act);
+    p.grad = AGGI_TWIN(avx2, rni_net_grad);
+    p.dot = AGGI_TWIN(avx2, rni_net_dot);
+    p.hvp = AGGI_TWIN(avx2, rni_net_hvp);
     p.work_size = rni_net_work_size;
     p.prepare = rni_net_prepare;
     p.init = rni_net_init;
     return p;
 }
 
-/* ---- 6. tables: theta[s][a] is the logit of action a in state s. grad log pi = 1_a - p in row s, and
-   hess log pi u = -p (u_s - p . u_s) there. A state outside the table makes NaN, which the caller notices. */
+/* ---- 6 tables and any policy ----------------------------------------------------------------- */
+
+/* theta[s][a] is the logit of action a in state s. In row s grad log pi = 1_a - p and
+   hess log pi u = -p (u_s - p . u_s), in all others 0. A state outside the table makes a NaN, which
+   the caller notices. */
 static const rn_real *rni_table_row(const rn_table *t, const rn_real *theta, rn_real state) {
     if (!(state >= 0 && state < (rn_real)t->states)) return NULL;
     return theta + (size_t)state * t->actions;
@@ -1753,6 +1895,7 @@ static void rni_table_act(void *self, const rn_real *theta, const rn_real *obs, 
                : rni_most_likely(logit, t->actions);
 }
 
+/* p . u */
 static rn_real rni_table_mean(const rn_table *t, const rn_real *p, const rn_real *u) {
     rn_real mean = 0;
     size_t j;
@@ -1760,21 +1903,22 @@ static rn_real rni_table_mean(const rn_table *t, const rn_real *p, const rn_real
     return mean;
 }
 
+/* u NULL: k grad log pi alone, and w is not read */
 static void rni_table_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                          const rn_real *obs, const rn_real *act,
-                          /* u NULL: k grad log pi alone */
-                          const rn_real *w, const rn_real *k, rn_real *h, void *work) {
+                          const rn_real *obs, const rn_real *act, const rn_real *w,
+                          const rn_real *k, rn_real *h, void *work) {
     const rn_table *n = (const rn_table *)self;
     rn_real *p = (rn_real *)work;
     size_t t, j;
     for (t = 0; t < T; t++) {
-        const rn_real *logit = rni_table_row(n, theta, obs[t]),
-                      *us = logit && u ? u + (logit - theta) : NULL;
-        rn_real *row = logit ? h + (logit - theta) : NULL, mean;
+        const rn_real *logit = rni_table_row(n, theta, obs[t]), *us;
+        rn_real *row, mean;
         if (!logit) {
             h[0] = rni_nan();
             return;
         }
+        row = h + (logit - theta);
+        us = u ? u + (logit - theta) : NULL;
         rni_table_probs(n, logit, p);
         mean = us ? rni_table_mean(n, p, us) : 0;
         for (j = 0; j < n->actions; j++) {
@@ -1805,20 +1949,19 @@ static void rni_table_dot(void *self, const rn_real *theta, const rn_real *u, si
     }
 }
 
-static size_t rni_table_work(void *self, size_t T) {
+/* two padded rows: logits and their exp, or p */
+static size_t rni_table_work_size(void *self, size_t T) {
     (void)T;
     return 2 * rni_pad(((const rn_table *)self)->actions) * sizeof(rn_real);
 }
 
 RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t actions) {
-    const size_t most = (size_t)1 << 24;
     rn_policy p;
     memset(&p, 0, sizeof p);
     table->states = states;
     table->actions = actions;
-    if (!states || !actions || states > most || actions > most ||
-        !aggi_product_fits(states, actions))
-        return p;
+    if (!states || states > RNI_MOST_UNITS || !actions || actions > RNI_MOST_UNITS) return p;
+    if (!aggi_product_fits(states, actions)) return p;
     p.self = table;
     p.dim = states * actions;
     p.obs_dim = p.act_dim = 1;
@@ -1827,13 +1970,14 @@ RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t act
     p.grad = rni_table_grad;
     p.dot = rni_table_dot;
     p.hvp = rni_table_hvp;
-    p.work_size = rni_table_work;
+    p.work_size = rni_table_work_size;
     return p;
 }
 
 RN_API size_t rn_policy_work_size(const rn_policy *p, size_t T) {
     const size_t bytes = p->work_size ? p->work_size(p->self, T) : 0;
-    return (p->work_size && !bytes) || bytes > (size_t)-1 - 2 * AGGI_ALIGN ? 0 : bytes + AGGI_ALIGN;
+    if (p->work_size && !bytes) return 0;
+    return bytes > (size_t)-1 - 2 * AGGI_ALIGN ? 0 : bytes + AGGI_ALIGN;
 }
 
 RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs,
@@ -2044,8 +2188,7 @@ static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size
         for (i = 0; i < b->n; i++) v += b->coef[i] * (double)row[i];
         psi[t] -= m->estimator == RN_REINFORCE ? v : power * v;
     }
-    RNI_MATMUL(AGGI_HAS_AVX2)
-    (b->n, b->ld, T, b->rows, 1, b->ld, b->rows, b->ld, b->zero, 0, b->sums, b->ld);
+    RNI_MATMUL_T(AGGI_HAS_AVX2)(b->n, b->ld, T, b->rows, b->ld, b->rows, b->zero, b->sums);
     if (!aggi_all_finite(b->sums, b->n * b->ld)) return; /* giants: better not learnt */
     for (i = 0; i < b->n; i++) {
         for (j = 0; j < b->n; j++) b->A[i * b->n + j] += (double)b->sums[i * b->ld + j];

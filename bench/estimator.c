@@ -70,30 +70,19 @@ static void run_act(workload *t) {
    does, made of the header's own parts. */
 /* clang-format off */
 
-#define FORWARD(name, attribute, avx2)                                                             \
-    attribute static void name(workload *t) {                                                      \
-        rni_net_work *w = rni_net_start(&t->net, t->theta, t->T, t->work);                         \
-        size_t t0, n;                                                                              \
-        RNI_FOR_BLOCKS(t0, n, t->T) {                                                              \
-            rni_net_forward(avx2, &t->net, w, t->obs, t0, n);                                      \
-            rni_net_head(&t->net, w, t0, n);                                                       \
+#define FORWARD(suffix, attribute, vec)                                                            \
+    attribute BENCH_UNUSED static void forward##suffix(workload *t) {                              \
+        rni_pass p = rni_net_pass(&t->net, t->obs, NULL, NULL, NULL);                              \
+        p.w = rni_net_start(&t->net, t->theta, t->T, t->work);                                     \
+        RNI_FOR_BLOCKS(&p, t->T) {                                                                 \
+            rni_net_forward(rni_is##suffix, &p);                                                   \
+            rni_net_head(&p);                                                                      \
         }                                                                                          \
     }
 /* clang-format on */
-FORWARD(forward_base, BENCH_UNUSED, 0)
-#ifdef AGGI_AVX2
-FORWARD(forward_avx2, __attribute__((target("avx2"))), 1)
-#endif
+AGGI_TWINS(FORWARD, rni_vec, aggi_wide)
 
-static void run_forward(workload *t) {
-#ifdef AGGI_AVX2
-    if (AGGI_HAS_AVX2) {
-        forward_avx2(t);
-        return;
-    }
-#endif
-    forward_base(t);
-}
+static void run_forward(workload *t) { AGGI_TWIN(AGGI_HAS_AVX2, forward)(t); }
 
 static void run_grad(workload *t) {
     t->policy.grad(t->policy.self, t->theta, t->T, t->obs, t->act, t->w, t->g, t->work);
