@@ -1994,10 +1994,11 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
 }
 
 /* ---- 7 estimators ---------------------------------------------------------------------------- */
+
+/* Psi_t = sum_{h>=t} discount^h r_h: the powers forwards, then the sums backwards. */
 RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward,
                                      double *psi) {
-    double sum = 0,
-           power = 1; /* Psi_t = sum_{h>=t} discount^h r_h: the powers forth, the sums back */
+    double sum = 0, power = 1;
     size_t t;
     for (t = 0; t < T; t++, power *= m->discount) psi[t] = power * reward[t];
     for (t = T; t-- > 0;) psi[t] = sum += psi[t];
@@ -2005,53 +2006,54 @@ RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double 
         for (t = 0; t < T; t++) psi[t] = sum;
 }
 
-/* weight of grad log pi_t in B u, beside the Hessian: w_t sum_s c_s; causal: w_t sum_{s<=t} c_s +
-   sum_{s>t} c_s w_s */
-static void rni_bu_weights(size_t T, const rn_real *w, const rn_real *c, int causal, rn_real *k) {
+/* B u = sum_t k_t grad log pi_t + sum_t Psi_t hess log pi_t u, with c_t = grad log pi_t . u and
+     k_t = Psi_t sum_s c_s                                 the paper's
+     k_t = Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s      causal */
+static void rni_hessian_weights(const rn_hessian_product *b) {
+    const rn_real *psi = b->psi, *c = b->c;
     double before = 0, after = 0;
     size_t t;
-    for (t = 0; t < T; t++) {
+    for (t = 0; t < b->T; t++) {
         before += (double)c[t];
-        k[t] = (rn_real)((double)w[t] * before);
+        b->k[t] = (rn_real)((double)psi[t] * before);
     }
-    if (!causal)
-        for (t = 0; t < T; t++) k[t] = (rn_real)((double)w[t] * before);
+    if (!b->causal)
+        for (t = 0; t < b->T; t++) b->k[t] = (rn_real)((double)psi[t] * before);
     else
-        for (t = T; t-- > 0; after += (double)c[t] * (double)w[t])
-            k[t] = (rn_real)((double)k[t] + after);
+        for (t = b->T; t-- > 0; after += (double)c[t] * (double)psi[t])
+            b->k[t] = (rn_real)((double)b->k[t] + after);
 }
 
-/* without dot: grad of one step at a time */
-static void rni_dot_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T,
-                            const rn_real *obs, const rn_real *act, rn_real *c, rn_real *tmp,
-                            void *work) {
+/* c without policy.dot: grad of one step at a time */
+static void rni_dot_by_grad(const rn_hessian_product *b) {
+    const rn_policy *p = b->policy;
     const rn_real one = 1;
     size_t t;
-    for (t = 0; t < T; t++) {
-        memset(tmp, 0, p->dim * sizeof *tmp);
-        p->grad(p->self, theta, 1, obs + t * p->obs_dim, act + t * p->act_dim, &one, tmp, work);
-        c[t] = (rn_real)rni_dot(tmp, u, p->dim);
+    for (t = 0; t < b->T; t++) {
+        const rn_real *obs = b->obs + t * p->obs_dim, *act = b->act + t * p->act_dim;
+        memset(b->tmp, 0, p->dim * sizeof *b->tmp);
+        p->grad(p->self, b->theta, 1, obs, act, &one, b->tmp, b->work);
+        b->c[t] = (rn_real)rni_dot(b->tmp, b->u, p->dim);
     }
 }
 
-/* without hvp: (grad(theta + e u) - grad(theta - e u)) / 2e, with a step where truncation and
-   rounding balance */
-static void rni_hvp_by_grad(const rn_policy *p, const rn_real *theta, const rn_real *u, size_t T,
-                            const rn_real *obs, const rn_real *act, const rn_real *w,
-                            const rn_real *k, rn_real *h, rn_real *tmp, void *work) {
-    const double root = sizeof(rn_real) == 4 ? 5e-3 : 6e-6, length = rni_norm(u, p->dim);
-    const double size = 1 + rni_norm(theta, p->dim) / aggi_sqrt((double)p->dim);
+/* v += B u without policy.hvp: hess u = (grad(theta + e u) - grad(theta - e u)) / 2e, with e where
+   truncation (e^2) and rounding (1/e) balance */
+static void rni_hvp_by_grad(const rn_hessian_product *b, rn_real *v) {
+    const rn_policy *p = b->policy;
+    const double root = sizeof(rn_real) == 4 ? 5e-3 : 6e-6, length = rni_norm(b->u, p->dim);
+    const double size = 1 + rni_norm(b->theta, p->dim) / aggi_sqrt((double)p->dim);
     const rn_real e = (rn_real)(length > 0 ? root * size / length : 0);
-    rn_real *at = tmp, *up = tmp + p->dim, *down = up + p->dim;
+    rn_real *at = b->tmp, *up = at + p->dim, *down = up + p->dim;
     size_t i;
-    p->grad(p->self, theta, T, obs, act, k, h, work);
+    p->grad(p->self, b->theta, b->T, b->obs, b->act, b->k, v, b->work);
     if (!(e > 0)) return;
     memset(up, 0, 2 * p->dim * sizeof *up);
-    for (i = 0; i < p->dim; i++) at[i] = theta[i] + e * u[i];
-    p->grad(p->self, at, T, obs, act, w, up, work);
-    for (i = 0; i < p->dim; i++) at[i] = theta[i] - e * u[i];
-    p->grad(p->self, at, T, obs, act, w, down, work);
-    for (i = 0; i < p->dim; i++) h[i] += (up[i] - down[i]) / (2 * e);
+    for (i = 0; i < p->dim; i++) at[i] = b->theta[i] + e * b->u[i];
+    p->grad(p->self, at, b->T, b->obs, b->act, b->psi, up, b->work);
+    for (i = 0; i < p->dim; i++) at[i] = b->theta[i] - e * b->u[i];
+    p->grad(p->self, at, b->T, b->obs, b->act, b->psi, down, b->work);
+    for (i = 0; i < p->dim; i++) v[i] += (up[i] - down[i]) / (2 * e);
 }
 
 RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v) {
@@ -2059,48 +2061,50 @@ RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v) {
     if (p->dot)
         p->dot(p->self, b->theta, b->u, b->T, b->obs, b->act, b->c, b->work);
     else
-        rni_dot_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->c, b->tmp, b->work);
-    rni_bu_weights(b->T, b->psi, b->c, b->causal, b->k);
+        rni_dot_by_grad(b);
+    rni_hessian_weights(b);
     if (p->dot && p->hvp)
         p->hvp(p->self, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->work);
     else
-        rni_hvp_by_grad(p, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->tmp, b->work);
+        rni_hvp_by_grad(b, v);
 }
 
-/* Baselines. Both are told about a trajectory only after its weights are made. */
-typedef struct rni_base {
-    double *mean, *count;     /* TIME: sums of Psi_t and how many, per t */
-    size_t n, ld;             /* RIDGE: features; length of a row of features and target, padded */
-    double *A, *L, *b, *coef; /* A = sum x x^T, its Cholesky factor, b = sum x y, the solution */
-    rn_real *rows, *sums;     /* a trajectory's features and target; their products */
-    rn_real *zero;
-} rni_base;
+/* Baselines. Each learns from a trajectory only after it was subtracted from its Psi, so that it
+   depends on the past alone and biases nothing. */
+typedef struct rni_baseline {
+    size_t obs_dim;
+    double *sum, *count;      /* TIME: discounted sums of Psi_t and of 1, at each t */
+    size_t n, ld;             /* RIDGE: features; a row of features and target, padded */
+    double *A, *L, *b, *coef; /* A = sum x x^T (n x n), its Cholesky factor, b = sum x y, A^-1 b */
+    rn_real *rows, *sums;     /* a trajectory's rows, T x ld; features^T rows, n x ld */
+    rn_real *zero;            /* a row */
+} rni_baseline;
 
-static size_t rni_base_features(size_t obs_dim) { return 4 + 2 * obs_dim; }
-
-static void rni_base_layout(rni_base *b, aggi_arena *a, const rn_method *m, size_t obs_dim) {
+static void rni_baseline_layout(rni_baseline *b, aggi_arena *a, const rn_method *m,
+                                size_t obs_dim) {
     memset(b, 0, sizeof *b);
+    b->obs_dim = obs_dim;
     if (m->baseline == RN_BASELINE_TIME) {
-        b->mean = aggi_take_f64(a, m->horizon);
+        b->sum = aggi_take_f64(a, m->horizon);
         b->count = aggi_take_f64(a, m->horizon);
     } else if (m->baseline == RN_BASELINE_RIDGE) {
-        const size_t n = rni_base_features(obs_dim), ld = rni_pad(n + 1);
+        const size_t n = 4 + 2 * obs_dim, ld = rni_pad(n + 1);
         b->n = n;
         b->ld = ld;
-        if (!aggi_product_fits(n, ld) || !aggi_product_fits(m->horizon, ld)) a->bad = 1;
+        if (!aggi_product_fits(n, ld)) a->bad = 1;
         b->A = aggi_take_f64(a, n * n);
         b->L = aggi_take_f64(a, n * n);
         b->b = aggi_take_f64(a, n);
         b->coef = aggi_take_f64(a, n);
-        b->rows = aggi_take_real(a, m->horizon * ld);
-        b->sums = aggi_take_real(a, n * ld);
+        b->rows = rni_take_rows(a, m->horizon, ld);
+        b->sums = rni_take_rows(a, n, ld);
         b->zero = aggi_take_real(a, ld);
     }
 }
 
-static void rni_base_clear(rni_base *b, size_t horizon) {
-    if (b->mean) {
-        memset(b->mean, 0, horizon * sizeof *b->mean);
+static void rni_baseline_clear(rni_baseline *b, size_t horizon) {
+    if (b->sum) {
+        memset(b->sum, 0, horizon * sizeof *b->sum);
         memset(b->count, 0, horizon * sizeof *b->count);
     }
     if (!b->n) return;
@@ -2110,109 +2114,136 @@ static void rni_base_clear(rni_base *b, size_t horizon) {
     memset(b->zero, 0, b->ld * sizeof *b->zero);
 }
 
-/* coef = (A + ridge diag A)^-1 b by Cholesky; all 0 if there are no usable data yet */
-static void rni_base_solve(rni_base *s, double ridge) {
+/* L L^T = A + ridge diag A, and a little more for features that are always 0. Returns 0 if there
+   are no usable data yet. */
+static int rni_cholesky(rni_baseline *s, double ridge) {
     const size_t n = s->n;
-    double *L = s->L, *x = s->coef;
+    double *L = s->L;
     size_t i, j, k;
     int good = 1;
     for (i = 0; i < n && good; i++)
         for (j = 0; j <= i; j++) {
             double sum = s->A[i * n + j];
-            if (i == j)
-                sum += ridge * sum +
-                       1e-12 * (1 + s->A[0]); /* the last for features that are always 0 */
+            if (i == j) sum += ridge * sum + 1e-12 * (1 + s->A[0]);
             for (k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
             if (i == j) good = sum > 0 && aggi_finite(sum);
             L[i * n + j] = i == j ? aggi_sqrt(good ? sum : 1) : sum / L[j * n + j];
         }
-    for (i = 0; i < n; i++) {
+    return good;
+}
+
+/* coef = (L L^T)^-1 b, forwards and backwards; all 0 without usable data */
+static void rni_baseline_solve(rni_baseline *s, double ridge) {
+    const size_t n = s->n;
+    const double *L = s->L;
+    double *x = s->coef;
+    size_t i, k;
+    int good = rni_cholesky(s, ridge);
+    for (i = 0; i < n && good; i++) {
         double sum = s->b[i];
         for (k = 0; k < i; k++) sum -= L[i * n + k] * x[k];
         x[i] = sum / L[i * n + i];
     }
-    for (i = n; i-- > 0;) {
+    for (i = n; i-- > 0 && good;) {
         double sum = x[i];
         for (k = i + 1; k < n; k++) sum -= L[k * n + i] * x[k];
         x[i] = sum / L[i * n + i];
-        good = good && aggi_finite(x[i]);
+        good = aggi_finite(x[i]);
     }
     if (!good) memset(x, 0, n * sizeof *x);
 }
 
-/* at the start of a round: solve, and age the data */
-static void rni_base_round(rni_base *b, const rn_method *m) {
+/* at the start of a round: solve, and let the data count less */
+static void rni_baseline_begin_round(rni_baseline *b, const rn_method *m) {
     size_t i;
-    if (b->mean)
-        for (i = 0; i < m->horizon; i++) {
-            b->mean[i] *= m->forget;
-            b->count[i] *= m->forget;
-        }
+    for (i = 0; i < m->horizon && b->sum; i++) {
+        b->sum[i] *= m->forget;
+        b->count[i] *= m->forget;
+    }
     if (!b->n) return;
-    rni_base_solve(b, m->ridge);
+    rni_baseline_solve(b, m->ridge);
     for (i = 0; i < b->n * b->n; i++) b->A[i] *= m->forget;
     for (i = 0; i < b->n; i++) b->b[i] *= m->forget;
 }
 
-static void rni_base_rows(rni_base *b, const rn_method *m, size_t obs_dim, size_t T,
-                          const rn_real *obs, const double *psi) {
+/* The target of step t: Psi_t / discount^t, what is to come as seen from t. REINFORCE: Psi_0
+   itself. */
+static double rni_ridge_target(const rn_method *m, double psi, double power) {
+    if (m->estimator == RN_REINFORCE) return psi;
+    return power > 0 ? psi / power : 0;
+}
+
+/* row t: 1, x, x^2, x^3 (x = t/H), s_i, s_i^2, target, padding */
+static void rni_ridge_rows(rni_baseline *b, const rn_method *m, size_t T, const rn_real *obs,
+                           const double *psi) {
     double power = 1;
     size_t t, i;
     for (t = 0; t < T; t++, power *= m->discount) {
-        const rn_real x = (rn_real)((double)t / (double)m->horizon), *s = obs + t * obs_dim;
+        const rn_real x = (rn_real)((double)t / (double)m->horizon), *s = obs + t * b->obs_dim;
         rn_real *row = b->rows + t * b->ld;
         row[0] = 1;
         row[1] = x;
         row[2] = x * x;
         row[3] = x * x * x;
-        for (i = 0; i < obs_dim; i++) {
+        for (i = 0; i < b->obs_dim; i++) {
             row[4 + i] = s[i];
-            row[4 + obs_dim + i] = s[i] * s[i];
+            row[4 + b->obs_dim + i] = s[i] * s[i];
         }
-        row[b->n] = (rn_real)(m->estimator == RN_REINFORCE ? psi[t]
-                              : power > 0                  ? psi[t] / power
-                                                           : 0);
+        row[b->n] = (rn_real)rni_ridge_target(m, psi[t], power);
         for (i = b->n + 1; i < b->ld; i++) row[i] = 0;
     }
 }
 
-static void rni_base_ridge(rni_base *b, const rn_method *m, size_t obs_dim, size_t T,
-                           const rn_real *obs, double *psi) {
-    double power = 1;
-    size_t t, i, j;
+/* A += x x^T and b += x y for every row. A trajectory whose sums overflow is left out; if A or b
+   overflow, the data so far are forgotten. |A_ij| <= max A_ii, so the diagonal tells. */
+static void rni_ridge_learn(rni_baseline *b, const rn_method *m, size_t T) {
+    const size_t n = b->n, ld = b->ld;
+    size_t i, j;
     int good = 1;
-    rni_base_rows(b, m, obs_dim, T, obs, psi);
+    RNI_MATMUL_T(AGGI_HAS_AVX2)(n, ld, T, b->rows, ld, b->rows, b->zero, b->sums);
+    if (!aggi_all_finite(b->sums, n * ld)) return;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n; j++) b->A[i * n + j] += (double)b->sums[i * ld + j];
+        b->b[i] += (double)b->sums[i * ld + n];
+        good = good && aggi_finite(b->A[i * n + i]) && aggi_finite(b->b[i]);
+    }
+    if (!good) rni_baseline_clear(b, m->horizon);
+}
+
+/* Psi_t -= discount^t V(s_t, t), V = coef . x */
+static void rni_ridge_apply(rni_baseline *b, const rn_method *m, size_t T, const rn_real *obs,
+                            double *psi) {
+    double power = 1;
+    size_t t, i;
+    rni_ridge_rows(b, m, T, obs, psi);
     for (t = 0; t < T; t++, power *= m->discount) {
         const rn_real *row = b->rows + t * b->ld;
         double v = 0;
         for (i = 0; i < b->n; i++) v += b->coef[i] * (double)row[i];
         psi[t] -= m->estimator == RN_REINFORCE ? v : power * v;
     }
-    RNI_MATMUL_T(AGGI_HAS_AVX2)(b->n, b->ld, T, b->rows, b->ld, b->rows, b->zero, b->sums);
-    if (!aggi_all_finite(b->sums, b->n * b->ld)) return; /* giants: better not learnt */
-    for (i = 0; i < b->n; i++) {
-        for (j = 0; j < b->n; j++) b->A[i * b->n + j] += (double)b->sums[i * b->ld + j];
-        b->b[i] += (double)b->sums[i * b->ld + b->n];
-        good = good && aggi_finite(b->A[i * b->n + i]) &&
-               aggi_finite(b->b[i]); /* |A_ij| <= max A_ii */
-    }
-    if (!good) rni_base_clear(b, m->horizon); /* giants again: start over */
+    rni_ridge_learn(b, m, T);
 }
 
-static void rni_base_apply(rni_base *b, const rn_method *m, size_t obs_dim, size_t T,
-                           const rn_real *obs, double *psi) {
+/* Psi_t -= mean of the Psi_t before */
+static void rni_time_apply(rni_baseline *b, size_t T, double *psi) {
     size_t t;
-    if (b->n) rni_base_ridge(b, m, obs_dim, T, obs, psi);
-    if (!b->mean) return;
     for (t = 0; t < T; t++) {
         const double value = psi[t];
-        if (b->count[t] > 0) psi[t] -= b->mean[t] / b->count[t];
-        if (!aggi_finite(b->mean[t] + value)) continue;
-        b->mean[t] += value;
+        if (b->count[t] > 0) psi[t] -= b->sum[t] / b->count[t];
+        if (!aggi_finite(b->sum[t] + value)) continue;
+        b->sum[t] += value;
         b->count[t] += 1;
     }
 }
 
+static void rni_baseline_apply(rni_baseline *b, const rn_method *m, size_t T, const rn_real *obs,
+                               double *psi) {
+    if (b->n) rni_ridge_apply(b, m, T, obs, psi);
+    if (b->sum) rni_time_apply(b, T, psi);
+}
+
+/* Psi_t to mean 0 and deviation 1 */
 static void rni_whiten(size_t T, double *psi) {
     double mean = 0, var = 0, scale;
     size_t t;
@@ -2238,7 +2269,7 @@ struct rn_agent {
     size_t trajectory, trajectories, t; /* of this round; t: steps of the trajectory so far */
     double eta;
     double sum_return, sum_length;
-    rni_base base;
+    rni_baseline baseline;
     rn_real *d, *theta, *before, *u, *hat, *g, *v,
         *tmp;                       /* dim each, tmp 3 dim; before = theta_{t-1} */
     rn_real *obs, *act, *w, *k, *c; /* the trajectory; obs has a row more */
@@ -2313,7 +2344,7 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, aggi_arena *a, rn_agen
     g->c = aggi_take_real(a, m.horizon);
     g->reward = aggi_take_f64(a, m.horizon);
     g->psi = aggi_take_f64(a, m.horizon);
-    rni_base_layout(&g->base, a, &m, p->obs_dim);
+    rni_baseline_layout(&g->baseline, a, &m, p->obs_dim);
     if (p->work_size) {
         const size_t bytes = p->work_size(p->self, m.horizon);
         if (!bytes) a->bad = 1;
@@ -2351,7 +2382,7 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
     g->rng = d->rng.next ? d->rng : rn_random_rng(&g->random);
     memset(g->hat, 0,
            g->policy.dim * sizeof *g->hat); /* saved with the rest, also before its first use */
-    rni_base_clear(&g->base, g->method.horizon);
+    rni_baseline_clear(&g->baseline, g->method.horizon);
     *agent = g;
     return RN_OK;
 }
@@ -2416,7 +2447,7 @@ static rn_status rni_agent_start_trajectory(rn_agent *a) {
 static void rni_agent_weights(rn_agent *a) {
     size_t t;
     rn_compute_returns_to_go(&a->method, a->t, a->reward, a->psi);
-    rni_base_apply(&a->base, &a->method, a->policy.obs_dim, a->t, a->obs, a->psi);
+    rni_baseline_apply(&a->baseline, &a->method, a->t, a->obs, a->psi);
     if (a->method.whiten) rni_whiten(a->t, a->psi);
     for (t = 0; t < a->t; t++) a->w[t] = (rn_real)a->psi[t];
 }
@@ -2518,7 +2549,7 @@ RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double 
     a->sum_return = a->sum_length = 0;
     a->playing = 0;
     a->busy = 1;
-    rni_base_round(&a->base, &a->method);
+    rni_baseline_begin_round(&a->baseline, &a->method);
     return RN_OK;
 }
 
@@ -3374,9 +3405,9 @@ static uint64_t rni_trainer_print(const rn_trainer *t) {
     return h;
 }
 
-static void rni_io_base(rni_io *io, rni_base *b, size_t horizon) {
-    if (b->mean) {
-        rni_io_f64(io, b->mean, horizon);
+static void rni_io_baseline(rni_io *io, rni_baseline *b, size_t horizon) {
+    if (b->sum) {
+        rni_io_f64(io, b->sum, horizon);
         rni_io_f64(io, b->count, horizon);
     }
     if (!b->n) return;
@@ -3404,7 +3435,7 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
     rni_io_count(io, &a->stats.steps);
     rni_io_f64(io, &a->stats.mean_return, 1);
     rni_io_f64(io, &a->stats.mean_length, 1);
-    rni_io_base(io, &a->base, a->method.horizon);
+    rni_io_baseline(io, &a->baseline, a->method.horizon);
     if (rni_io_flag(io, &a->has_d)) {
         rni_io_real(io, a->d, dim);
         rni_io_real(io, a->before, dim);
