@@ -636,6 +636,17 @@ static rn_real *rni_take_rows(aggi_arena *a, size_t rows, size_t width) {
     return aggi_take_real(a, a->bad ? 0 : rows * width);
 }
 
+/* The caller's memory. What rn_agent_size() and its like count is enough for any address, and it is
+   asked for at any address. */
+static aggi_arena rni_arena_make(void *memory, size_t size) {
+    aggi_arena a = aggi_arena_make(memory, size);
+    a.size = size > AGGI_ALIGN ? size - AGGI_ALIGN : 0;
+    return a;
+}
+
+/* Has everything that was taken an address? If not the arena only counts, or is too small. */
+static int rni_arena_holds(const aggi_arena *a) { return a->base && !a->bad && a->used <= a->size; }
+
 /* ---- 2 mathematics --------------------------------------------------------------------------- */
 
 /* exp, tanh and cos without libm (log and sqrt are in the core). Why: libm's last bit varies from
@@ -2255,80 +2266,139 @@ static void rni_whiten(size_t T, double *psi) {
 }
 
 /* ---- 8 agent --------------------------------------------------------------------------------- */
-struct rn_agent {
-    rn_env env;
-    rn_policy policy;
-    rn_method method;
-    agg_rng rng;
-    rn_random random; /* behind rng, unless that is the host's */
-    int random_action, flip_reward;
-    rn_stats stats;
-    int has_d;                          /* d and theta_{t-1} exist */
-    int busy;                           /* a round is under way ... */
-    int playing;                        /* ... and in it a trajectory */
-    size_t trajectory, trajectories, t; /* of this round; t: steps of the trajectory so far */
-    double eta;
-    double sum_return, sum_length;
-    rni_baseline baseline;
-    rn_real *d, *theta, *before, *u, *hat, *g, *v,
-        *tmp;                       /* dim each, tmp 3 dim; before = theta_{t-1} */
-    rn_real *obs, *act, *w, *k, *c; /* the trajectory; obs has a row more */
-    double *reward, *psi;
+
+/* Who plays: an environment and a policy at theta, with their random numbers. */
+typedef struct rni_play {
+    const rn_env *env;
+    const rn_policy *policy;
+    const rn_real *theta;
+    const agg_rng *rng;     /* of the environment */
+    const agg_rng *act_rng; /* of the policy; NULL: the most likely action */
+    int random_action;      /* 1: actions uniform, by rng, instead of the policy's */
     void *work;
-    unsigned char *env_backup;
-    const unsigned char *env_bytes; /* while loading */
-};
-
-static rn_status rni_method_check(const rn_method *m) {
-    if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
-        return RN_ERR_DESC;
-    if (!(m->discount >= 0 && m->discount <= 1) || !(m->clip >= 0) || !aggi_finite(m->clip))
-        return RN_ERR_DESC;
-    if (!(m->forget >= 0 && m->forget <= 1) || !(m->ridge >= 0) || !aggi_finite(m->ridge))
-        return RN_ERR_DESC;
-    return RN_OK;
-}
-
-static void rni_method_defaults(rn_method *m) {
-    if (!m->horizon) m->horizon = 1000;
-    if (!m->batch) m->batch = 1;
-    if (!(m->forget > 0)) m->forget = 0.9;
-    if (!(m->ridge > 0)) m->ridge = 1e-3;
-}
+} rni_play;
 
 /* environment and policy, alone and together */
-static rn_status rni_fit_check(const rn_env *e, const rn_policy *p) {
-    if (!e->reset || !e->step || !p->act || !p->dim || !e->obs_dim || !e->act_dim)
-        return RN_ERR_ARG;
+static rn_status rni_play_check(const rn_env *e, const rn_policy *p) {
+    if (!e->reset || !e->step || !p->act) return RN_ERR_ARG;
+    if (!p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
     if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions)
         return RN_ERR_DESC;
     if (!aggi_product_fits(e->obs_dim, 2) || !aggi_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
-    if (e->actions > (size_t)1 << 24 || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
+    if (e->actions > RNI_MOST_UNITS || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
     if (!aggi_finite(e->act_low) || !aggi_finite(e->act_high)) return RN_ERR_DESC;
     if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
     return RN_OK;
 }
 
-static rn_status rni_agent_layout(const rn_agent_desc *d, aggi_arena *a, rn_agent **out) {
-    rn_method m = d->method;
+static rn_status rni_play_reset(const rni_play *p, rn_real *obs) {
+    p->env->reset(p->env->self, p->rng, obs);
+    return aggi_all_finite(obs, p->env->obs_dim) ? RN_OK : RN_ERR_ENV;
+}
+
+static void rni_random_action(const rn_env *e, const agg_rng *rng, rn_real *act) {
+    const int unset = e->act_low == 0 && e->act_high == 0;
+    const double low = unset ? -1 : e->act_low, high = unset ? 1 : e->act_high;
+    size_t j;
+    if (e->actions)
+        act[0] = (rn_real)rn_draw_below(rng, e->actions);
+    else
+        for (j = 0; j < e->act_dim; j++)
+            act[j] = (rn_real)(low + (high - low) * rn_draw_uniform(rng));
+}
+
+/* one of 0 .. actions-1, or finite numbers */
+AGGI_INLINE int rni_action_ok(const rn_env *e, const rn_real *act) {
+    size_t j;
+    if (e->actions)
+        return act[0] >= 0 && act[0] < (rn_real)e->actions && (rn_real)(uint32_t)act[0] == act[0];
+    for (j = 0; j < e->act_dim; j++)
+        if (!(act[j] - act[j] == 0)) return 0;
+    return 1;
+}
+
+/* obs -> act by the policy or at random, then next, reward and whether it goes on by the
+   environment; all are checked */
+AGGI_INLINE rn_status rni_play_step(const rni_play *p, const rn_real *obs, rn_real *act,
+                                    rn_real *next, double *reward, int *running) {
+    const rn_env *e = p->env;
+    rn_step_result r;
+    if (p->random_action)
+        rni_random_action(e, p->rng, act);
+    else
+        p->policy->act(p->policy->self, p->theta, obs, p->act_rng, act, p->work);
+    if (!rni_action_ok(e, act)) return RN_ERR_POLICY;
+    r = e->step(e->self, act, p->rng, next, reward);
+    if ((unsigned)r > RN_TRUNCATED || !aggi_finite(*reward)) return RN_ERR_ENV;
+    if (!aggi_all_finite(next, e->obs_dim)) return RN_ERR_ENV;
+    *running = r == RN_RUNNING;
+    return RN_OK;
+}
+
+struct rn_agent {
+    rn_env env;
+    rn_policy policy;
+    rn_method method;
+    uint64_t seed; /* of random */
+    uint32_t stream;
+    agg_rng rng;
+    rn_random random; /* behind rng, unless that is the host's */
+    int random_action, flip_reward;
+    rn_stats stats;
+    int has_d;                       /* d and theta_{t-1} exist */
+    int busy;                        /* a round is under way ... */
+    int playing;                     /* ... and in it a trajectory */
+    size_t trajectory, trajectories; /* of this round: done, and in all (m, with tau^ 2 m) */
+    size_t t;                        /* steps of the trajectory so far */
+    double eta;
+    double sum_return, sum_length;
+    rni_baseline baseline;
+    rn_real *d, *g, *v;                  /* dim numbers each, as in Algorithm 1 */
+    rn_real *theta, *before, *u;         /* theta_t, theta_{t-1}, theta_t - theta_{t-1} */
+    rn_real *hat;                        /* theta^ */
+    rn_real *tmp;                        /* 3 dim, see rn_hessian_product */
+    rn_real *obs, *act, *weight, *k, *c; /* the trajectory; obs has a row more */
+    double *reward, *psi;
+    void *work; /* the policy's */
+    unsigned char *env_backup;
+    const unsigned char *env_bytes; /* while loading */
+};
+
+static void rni_agent_defaults(rn_agent_desc *d) {
+    rn_method *m = &d->method;
+    if (!m->horizon) m->horizon = 1000;
+    if (!m->batch) m->batch = 1;
+    if (m->forget == 0) m->forget = 0.9;
+    if (m->ridge == 0) m->ridge = 1e-3;
+}
+
+static rn_status rni_method_check(const rn_method *m) {
+    if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
+        return RN_ERR_DESC;
+    if (!(m->discount >= 0 && m->discount <= 1)) return RN_ERR_DESC;
+    if (!(m->clip >= 0) || !aggi_finite(m->clip)) return RN_ERR_DESC;
+    if (!(m->forget >= 0 && m->forget <= 1)) return RN_ERR_DESC;
+    if (!(m->ridge >= 0) || !aggi_finite(m->ridge)) return RN_ERR_DESC;
+    return RN_OK;
+}
+
+static rn_status rni_agent_check(const rn_agent_desc *d) {
+    const rn_method *m = &d->method;
     const rn_policy *p = &d->policy;
-    rn_agent local, *g;
-    rn_status s = rni_fit_check(&d->env, p);
+    rn_status s = rni_play_check(&d->env, p);
     if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
-    if (s == RN_OK) s = rni_method_check(&m);
+    if (s == RN_OK) s = rni_method_check(m);
     if (s != RN_OK) return s;
-    rni_method_defaults(&m);
-    if (!aggi_product_fits(m.horizon + 1, p->obs_dim) ||
-        !aggi_product_fits(m.horizon, p->act_dim) || !aggi_product_fits(p->dim, 16) ||
-        m.batch > (size_t)-1 / 2)
-        return RN_ERR_SIZE;
-    g = (rn_agent *)aggi_take(a, 1, sizeof *g);
-    if (!g) g = &local;
-    memset(g, 0, sizeof *g);
-    g->env = d->env;
-    g->policy = *p;
-    g->method = m;
+    if (m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2) return RN_ERR_SIZE;
+    if (!aggi_product_fits(m->horizon + 1, p->obs_dim)) return RN_ERR_SIZE;
+    if (!aggi_product_fits(m->horizon, p->act_dim)) return RN_ERR_SIZE;
+    return aggi_product_fits(p->dim, 16) ? RN_OK : RN_ERR_SIZE;
+}
+
+static void rni_agent_layout_arrays(rn_agent *g, aggi_arena *a) {
+    const rn_policy *p = &g->policy;
+    const size_t horizon = g->method.horizon;
     g->d = aggi_take_real(a, p->dim);
     g->theta = aggi_take_real(a, p->dim);
     g->before = aggi_take_real(a, p->dim);
@@ -2337,123 +2407,127 @@ static rn_status rni_agent_layout(const rn_agent_desc *d, aggi_arena *a, rn_agen
     g->g = aggi_take_real(a, p->dim);
     g->v = aggi_take_real(a, p->dim);
     g->tmp = aggi_take_real(a, 3 * p->dim);
-    g->obs = aggi_take_real(a, (m.horizon + 1) * p->obs_dim);
-    g->act = aggi_take_real(a, m.horizon * p->act_dim);
-    g->w = aggi_take_real(a, m.horizon);
-    g->k = aggi_take_real(a, m.horizon);
-    g->c = aggi_take_real(a, m.horizon);
-    g->reward = aggi_take_f64(a, m.horizon);
-    g->psi = aggi_take_f64(a, m.horizon);
-    rni_baseline_layout(&g->baseline, a, &m, p->obs_dim);
+    g->obs = aggi_take_real(a, (horizon + 1) * p->obs_dim);
+    g->act = aggi_take_real(a, horizon * p->act_dim);
+    g->weight = aggi_take_real(a, horizon);
+    g->k = aggi_take_real(a, horizon);
+    g->c = aggi_take_real(a, horizon);
+    g->reward = aggi_take_f64(a, horizon);
+    g->psi = aggi_take_f64(a, horizon);
+}
+
+/* Addresses, and what d says. Sizes that callbacks give are asked for once, here. NULL: counted
+   only, or too little memory. */
+static rn_agent *rni_agent_layout(const rn_agent_desc *d, aggi_arena *a) {
+    rn_agent *agent = (rn_agent *)aggi_take(a, 1, sizeof *agent), g;
+    const rn_policy *p = &d->policy;
+    memset(&g, 0, sizeof g);
+    g.env = d->env;
+    g.policy = *p;
+    g.method = d->method;
+    g.seed = d->seed;
+    g.stream = d->stream;
+    g.rng = d->rng;
+    g.random_action = d->random_action;
+    g.flip_reward = d->flip_reward;
+    rni_agent_layout_arrays(&g, a);
+    rni_baseline_layout(&g.baseline, a, &d->method, p->obs_dim);
     if (p->work_size) {
-        const size_t bytes = p->work_size(p->self, m.horizon);
+        const size_t bytes = p->work_size(p->self, d->method.horizon);
         if (!bytes) a->bad = 1;
-        g->work = aggi_take(a, 1, bytes);
+        g.work = aggi_take(a, 1, bytes);
     }
-    g->env_backup = (unsigned char *)aggi_take(a, 1, d->env.state_size);
-    *out = g == &local || a->used > a->size
-               ? NULL
-               : g; /* counting, or callbacks that gave other sizes before */
+    g.env_backup = (unsigned char *)aggi_take(a, 1, d->env.state_size);
+    if (!rni_arena_holds(a)) return NULL;
+    *agent = g;
+    return agent;
+}
+
+/* hat is saved with the rest, also before its first use */
+static void rni_agent_init(rn_agent *g) {
+    g->random = rn_make_random(g->seed, g->rng.next ? 0 : g->stream);
+    if (!g->rng.next) g->rng = rn_random_rng(&g->random);
+    memset(g->hat, 0, g->policy.dim * sizeof *g->hat);
+    rni_baseline_clear(&g->baseline, g->method.horizon);
+}
+
+/* defaults, check, layout; *out as rni_agent_layout() */
+static rn_status rni_agent_place(rn_agent_desc d, aggi_arena *a, rn_agent **out) {
+    rn_status s;
+    rni_agent_defaults(&d);
+    s = rni_agent_check(&d);
+    if (s != RN_OK) return s;
+    *out = rni_agent_layout(&d, a);
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
     aggi_arena a = aggi_arena_make(NULL, 0);
     rn_agent *none;
-    return d && rni_agent_layout(d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
+    return d && rni_agent_place(*d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory,
                                size_t size) {
-    aggi_arena a = aggi_arena_make(NULL, 0);
+    aggi_arena a = rni_arena_make(memory, size);
     rn_agent *g = NULL;
     rn_status s;
     if (!agent || !d || !memory) return RN_ERR_ARG;
-    s = rni_agent_layout(d, &a, &g);
+    s = rni_agent_place(*d, &a, &g);
     if (s != RN_OK) return s;
-    if (size < aggi_arena_size(&a)) return RN_ERR_MEMORY;
-    a = aggi_arena_make(memory, size);
-    s = rni_agent_layout(d, &a, &g);
-    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
-    if (s != RN_OK) return s;
-    g->random_action = d->random_action;
-    g->flip_reward = d->flip_reward;
-    g->random = rn_make_random(d->seed, d->rng.next ? 0 : d->stream);
-    g->rng = d->rng.next ? d->rng : rn_random_rng(&g->random);
-    memset(g->hat, 0,
-           g->policy.dim * sizeof *g->hat); /* saved with the rest, also before its first use */
-    rni_baseline_clear(&g->baseline, g->method.horizon);
+    if (!g) return RN_ERR_MEMORY;
+    rni_agent_init(g);
     *agent = g;
     return RN_OK;
 }
 
-static rn_status rni_world_reset(const rn_env *e, const agg_rng *rng, rn_real *obs) {
-    e->reset(e->self, rng, obs);
-    return aggi_all_finite(obs, e->obs_dim) ? RN_OK : RN_ERR_ENV;
-}
-
-/* one step of the world: an action by the policy (or at random), checked, then the environment's
-   answer */
-AGGI_INLINE rn_status rni_world_step(const rn_env *e, const rn_policy *p, const rn_real *theta,
-                                     const agg_rng *rng, const agg_rng *act_rng, int random_action,
-                                     const rn_real *obs, rn_real *act, rn_real *next,
-                                     double *reward, int *running, void *work) {
-    size_t j;
-    rn_step_result r;
-    if (!random_action)
-        p->act(p->self, theta, obs, act_rng, act, work);
-    else if (e->actions)
-        act[0] = (rn_real)rn_draw_below(rng, e->actions);
-    else
-        for (j = 0; j < e->act_dim; j++) {
-            const int unset = e->act_low == 0 && e->act_high == 0;
-            const double low = unset ? -1 : e->act_low, high = unset ? 1 : e->act_high;
-            act[j] = (rn_real)(low + (high - low) * rn_draw_uniform(rng));
-        }
-    if (e->actions) {
-        if (!(act[0] >= 0 && act[0] < (rn_real)e->actions) || (rn_real)(uint32_t)act[0] != act[0])
-            return RN_ERR_POLICY;
-    } else {
-        for (j = 0; j < e->act_dim; j++)
-            if (!(act[j] - act[j] == 0)) return RN_ERR_POLICY;
-    }
-    r = e->step(e->self, act, rng, next, reward);
-    if ((unsigned)r > RN_TRUNCATED || !aggi_finite(*reward) || !aggi_all_finite(next, e->obs_dim))
-        return RN_ERR_ENV;
-    *running = r == RN_RUNNING;
-    return RN_OK;
-}
-
-/* trajectories for v come after those for g */
+/* The trajectories tau for g come first, then the tau^ for v. */
 static int rni_is_hat(const rn_agent *a) { return a->trajectory >= a->method.batch; }
 
+/* where it is played: theta_t or theta^ */
 static const rn_real *rni_agent_point(const rn_agent *a) {
     return rni_is_hat(a) ? a->hat : a->theta;
 }
 
-static rn_status rni_agent_start_trajectory(rn_agent *a) {
-    size_t i;
-    if (rni_is_hat(a)) { /* theta^ = q theta_t + (1-q) theta_{t-1} */
-        const rn_real q = (rn_real)rn_draw_uniform(&a->rng), p = 1 - q;
-        for (i = 0; i < a->policy.dim; i++) a->hat[i] = q * a->theta[i] + p * a->before[i];
-    }
-    if (a->policy.prepare) a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
-    a->t = 0;
-    a->playing = 1;
-    return rni_world_reset(&a->env, &a->rng, a->obs);
+/* tau ~ policy theta_t, tau^ ~ policy theta^ */
+static rni_play rni_agent_player(const rn_agent *a) {
+    rni_play p;
+    p.env = &a->env;
+    p.policy = &a->policy;
+    p.theta = rni_agent_point(a);
+    p.rng = p.act_rng = &a->rng;
+    p.random_action = a->random_action;
+    p.work = a->work;
+    return p;
 }
 
-/* w = Psi, less the baseline, whitened */
+static rn_status rni_agent_start_trajectory(rn_agent *a) {
+    rni_play play;
+    size_t i;
+    if (rni_is_hat(a)) {
+        /* q ~ U[0,1] */
+        const rn_real q = (rn_real)rn_draw_uniform(&a->rng), p = 1 - q;
+        /* theta^ = q theta_t + (1-q) theta_{t-1} */
+        for (i = 0; i < a->policy.dim; i++) a->hat[i] = q * a->theta[i] + p * a->before[i];
+    }
+    play = rni_agent_player(a);
+    if (a->policy.prepare) a->policy.prepare(a->policy.self, play.theta, a->work);
+    a->t = 0;
+    a->playing = 1;
+    return rni_play_reset(&play, a->obs);
+}
+
+/* weight = Psi, less the baseline, whitened */
 static void rni_agent_weights(rn_agent *a) {
     size_t t;
     rn_compute_returns_to_go(&a->method, a->t, a->reward, a->psi);
     rni_baseline_apply(&a->baseline, &a->method, a->t, a->obs, a->psi);
     if (a->method.whiten) rni_whiten(a->t, a->psi);
-    for (t = 0; t < a->t; t++) a->w[t] = (rn_real)a->psi[t];
+    for (t = 0; t < a->t; t++) a->weight[t] = (rn_real)a->psi[t];
 }
 
-/* v += B(tau^, theta^) u */
-static void rni_agent_add_hessian(rn_agent *a) {
+/* v = B(tau^, theta^) (theta_t - theta_{t-1}), summed over the batch */
+static void rni_agent_add_v(rn_agent *a) {
     rn_hessian_product b;
     b.policy = &a->policy;
     b.theta = a->hat;
@@ -2461,7 +2535,7 @@ static void rni_agent_add_hessian(rn_agent *a) {
     b.T = a->t;
     b.obs = a->obs;
     b.act = a->act;
-    b.psi = a->w;
+    b.psi = a->weight;
     b.causal = a->method.causal;
     b.k = a->k;
     b.c = a->c;
@@ -2470,43 +2544,50 @@ static void rni_agent_add_hessian(rn_agent *a) {
     rn_add_hessian_product(&b, a->v);
 }
 
-/* g += g(tau, theta), or v += B(tau^, theta^) u */
-static rn_status rni_agent_end_trajectory(rn_agent *a) {
+/* g = g(tau, theta_t) = sum_t Psi_t grad log pi_t, summed over the batch; and the statistics of
+   tau. A return that makes their sum overflow is not counted. */
+static void rni_agent_add_g(rn_agent *a) {
     const rn_policy *p = &a->policy;
     double sum = 0;
     size_t t;
+    p->grad(p->self, a->theta, a->t, a->obs, a->act, a->weight, a->g, a->work);
+    for (t = 0; t < a->t; t++) sum += a->reward[t];
+    if (aggi_finite(a->sum_return + sum)) a->sum_return += sum;
+    a->sum_length += (double)a->t;
+}
+
+static rn_status rni_agent_end_trajectory(rn_agent *a) {
     a->playing = 0;
     rni_agent_weights(a);
-    if (rni_is_hat(a)) {
-        rni_agent_add_hessian(a);
-        if (!aggi_all_finite(a->v, p->dim)) return RN_ERR_POLICY;
-    } else {
-        p->grad(p->self, a->theta, a->t, a->obs, a->act, a->w, a->g, a->work);
-        if (!aggi_all_finite(a->g, p->dim)) return RN_ERR_POLICY;
-        for (t = 0; t < a->t; t++) sum += a->reward[t];
-        if (aggi_finite(a->sum_return + sum)) a->sum_return += sum; /* giants are not counted */
-        a->sum_length += (double)a->t;
-    }
+    if (rni_is_hat(a))
+        rni_agent_add_v(a);
+    else
+        rni_agent_add_g(a);
+    if (!aggi_all_finite(rni_is_hat(a) ? a->v : a->g, a->policy.dim)) return RN_ERR_POLICY;
     RNI_UP(a->stats.trajectories, uint64_t);
     a->trajectory++;
     return RN_OK;
 }
 
-/* d = (1-eta) (d + v) + eta g */
+/* What v is multiplied by: 1/batch, or less so that ||v|| <= clip ||d||. */
+static rn_real rni_agent_v_scale(const rn_agent *a) {
+    const double share = (double)(1 / (rn_real)a->method.batch);
+    double most, size;
+    if (!(a->method.clip > 0) || a->trajectories == a->method.batch) return (rn_real)share;
+    most = a->method.clip * rni_norm(a->d, a->policy.dim);
+    size = rni_norm(a->v, a->policy.dim) * share;
+    return (rn_real)(size > most ? share * (most / size) : share);
+}
+
+/* d = (1-eta) (d + v) + eta g; d_n is kept from round to round */
 static rn_status rni_agent_end_round(rn_agent *a) {
     const size_t dim = a->policy.dim;
-    const rn_real share = 1 / (rn_real)a->method.batch, eta = (rn_real)(a->has_d ? a->eta : 1),
-                  keep = 1 - eta;
+    const rn_real share = 1 / (rn_real)a->method.batch, scale = rni_agent_v_scale(a);
+    const rn_real eta = (rn_real)(a->has_d ? a->eta : 1), keep = 1 - eta;
     const rn_real memory = a->method.no_memory ? 0 : 1;
-    rn_real vs = share;
     size_t i;
-    if (a->method.clip > 0 && a->trajectories > a->method.batch) {
-        const double most = a->method.clip * rni_norm(a->d, dim),
-                     size = rni_norm(a->v, dim) * (double)share;
-        if (size > most) vs = (rn_real)((double)share * (most / size));
-    }
     for (i = 0; i < dim; i++)
-        a->g[i] = keep * (memory * a->d[i] + vs * a->v[i]) + eta * (share * a->g[i]);
+        a->g[i] = keep * (memory * a->d[i] + scale * a->v[i]) + eta * (share * a->g[i]);
     if (!aggi_all_finite(a->g, dim)) return RN_ERR_POLICY;
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
@@ -2517,7 +2598,7 @@ static rn_status rni_agent_end_round(rn_agent *a) {
     return RN_OK;
 }
 
-/* u = theta_t - theta_{t-1}; 0 if it is nothing */
+/* u = theta_t - theta_{t-1}; returns 0 if theta did not move */
 static int rni_agent_move(rn_agent *a) {
     rn_real any = 0;
     size_t i;
@@ -2528,24 +2609,27 @@ static int rni_agent_move(rn_agent *a) {
     return any != 0;
 }
 
+/* What stands for d_{t-1} and theta_{t-1} before the first round: 0 and theta_t, so that u = 0. */
+static void rni_agent_first_round(rn_agent *a) {
+    memset(a->d, 0, a->policy.dim * sizeof *a->d);
+    memcpy(a->before, a->theta, a->policy.dim * sizeof *a->before);
+}
+
 RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
-    const size_t bytes = a && theta ? a->policy.dim * sizeof *theta : 0;
-    int hessian;
-    if (!bytes) return RN_ERR_ARG;
+    size_t bytes;
+    int with_v;
+    if (!a || !theta) return RN_ERR_ARG;
     if (a->busy) return RN_ERR_ORDER;
     if (!(eta >= 0 && eta <= 1) || !aggi_all_finite(theta, a->policy.dim)) return RN_ERR_THETA;
+    bytes = a->policy.dim * sizeof *theta;
     memcpy(a->theta, theta, bytes);
     memset(a->g, 0, bytes);
     memset(a->v, 0, bytes);
-    if (!a->has_d) {
-        memset(a->d, 0, bytes);
-        memcpy(a->before, theta, bytes);
-    }
-    hessian =
-        rni_agent_move(a) && !a->method.no_hessian && eta < 1; /* the first round moves nowhere */
+    if (!a->has_d) rni_agent_first_round(a);
+    with_v = rni_agent_move(a) && !a->method.no_hessian && eta < 1;
     a->eta = eta;
     a->trajectory = 0;
-    a->trajectories = a->method.batch * (hessian ? 2 : 1);
+    a->trajectories = a->method.batch * (with_v ? 2 : 1);
     a->sum_return = a->sum_length = 0;
     a->playing = 0;
     a->busy = 1;
@@ -2555,15 +2639,13 @@ RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double 
 
 /* to the end of the trajectory or of the budget */
 static rn_status rni_agent_play(rn_agent *a, size_t budget, size_t *used) {
-    const rn_policy *p = &a->policy;
-    const rn_real *theta = rni_agent_point(a);
+    const size_t obs_dim = a->policy.obs_dim, act_dim = a->policy.act_dim;
+    const rni_play play = rni_agent_player(a);
     int running = 1;
     while (*used < budget) {
         const size_t t = a->t;
-        const rn_status s =
-            rni_world_step(&a->env, p, theta, &a->rng, &a->rng, a->random_action,
-                           a->obs + t * p->obs_dim, a->act + t * p->act_dim,
-                           a->obs + (t + 1) * p->obs_dim, &a->reward[t], &running, a->work);
+        rn_real *obs = a->obs + t * obs_dim, *act = a->act + t * act_dim;
+        const rn_status s = rni_play_step(&play, obs, act, obs + obs_dim, &a->reward[t], &running);
         if (s != RN_OK) return s;
         if (a->flip_reward) a->reward[t] = -a->reward[t];
         ++*used;
@@ -2604,45 +2686,52 @@ RN_API rn_stats rn_agent_stats(const rn_agent *a) {
 }
 
 /* ---- 9 schedules and server ------------------------------------------------------------------ */
-static rn_schedule rni_schedule(rn_schedule_kind kind, double value, double end, double factor,
-                                double shift, size_t rounds) {
+
+static rn_schedule rni_schedule(rn_schedule_kind kind, double value, size_t rounds) {
     rn_schedule s;
     memset(&s, 0, sizeof s);
     s.kind = kind;
     s.value = value;
-    s.end = end;
-    s.factor = factor;
-    s.shift = shift;
     s.rounds = rounds;
     return s;
 }
 
 RN_API rn_schedule rn_schedule_constant(double value) {
-    return rni_schedule(RN_SCHEDULE_CONSTANT, value, 0, 0, 0, 0);
+    return rni_schedule(RN_SCHEDULE_CONSTANT, value, 0);
 }
 
 RN_API rn_schedule rn_schedule_linear(double value, double end, size_t rounds) {
-    return rni_schedule(RN_SCHEDULE_LINEAR, value, end, 0, 0, rounds);
+    rn_schedule s = rni_schedule(RN_SCHEDULE_LINEAR, value, rounds);
+    s.end = end;
+    return s;
 }
 
 RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rounds) {
-    return rni_schedule(RN_SCHEDULE_STAIRCASE, value, 0, factor, 0, rounds);
+    rn_schedule s = rni_schedule(RN_SCHEDULE_STAIRCASE, value, rounds);
+    s.factor = factor;
+    return s;
 }
 
+/* gamma_t = 6 G1 / (muF (t+2)) */
 RN_API rn_schedule rn_theory_gamma(double G1, double muF) {
-    return rni_schedule(RN_SCHEDULE_INVERSE, 6 * G1 / muF, 0, 0, 2, 1);
+    rn_schedule s = rni_schedule(RN_SCHEDULE_INVERSE, 6 * G1 / muF, 1);
+    s.shift = 2;
+    return s;
 }
 
-RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE, 1, 0, 0, 0, 1); }
+/* eta_t = 1/t */
+RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE, 1, 1); }
 
+/* H = log(T+1) / (1-discount), rounded up, 1 .. 10^9 */
 RN_API size_t rn_theory_horizon(double T, double discount) {
     double h;
     if (!(discount >= 0 && discount < 1) || !(T >= 0) || !aggi_finite(T)) return 0;
     h = aggi_log(T + 1) / (1 - discount);
-    return h <= 1 ? 1 : h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
+    if (h <= 1) return 1;
+    return h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
 }
 
-/* by squaring: 2^60 rounds are 60 products */
+/* x^n by squaring: 2^60 rounds are 60 products */
 static double rni_power(double x, size_t n) {
     double power = 1;
     for (; n; n /= 2, x *= x)
@@ -2666,26 +2755,51 @@ RN_API double rn_schedule_value(const rn_schedule *s, size_t t) {
 }
 
 static rn_status rni_schedule_check(const rn_schedule *s) {
-    if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK || (s->kind == RN_SCHEDULE_CALLBACK && !s->at))
-        return RN_ERR_DESC;
-    if (!aggi_finite(s->value) || !aggi_finite(s->end) || !aggi_finite(s->factor) ||
-        !aggi_finite(s->shift))
-        return RN_ERR_DESC;
-    return s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1) ? RN_ERR_DESC
-                                                                                : RN_OK;
+    if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK) return RN_ERR_DESC;
+    if (s->kind == RN_SCHEDULE_CALLBACK && !s->at) return RN_ERR_DESC;
+    if (!aggi_finite(s->value) || !aggi_finite(s->end)) return RN_ERR_DESC;
+    if (!aggi_finite(s->factor) || !aggi_finite(s->shift)) return RN_ERR_DESC;
+    if (s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1)) return RN_ERR_DESC;
+    return RN_OK;
 }
 
 struct rn_server {
     rn_server_desc desc;
     rn_random random;      /* behind agg.rng, unless that is the host's */
     size_t t;              /* the round under way, from 1 */
-    double power1, power2; /* Adam: beta^t */
-    rn_real *theta, *next, *d, *new_d, *m, *v;
+    double power1, power2; /* Adam: beta1^k, beta2^k after k updates */
+    rn_real *theta, *d;    /* dim numbers each */
+    rn_real *next, *new_d; /* what they will be, once all is known to be good */
+    rn_real *m, *v;        /* Adam: averages of the directions and of their squares */
     double *weight, *suspicion;
+    rn_real *start; /* a copy of agg.start */
     void *scratch;
     size_t scratch_size;
-    rn_real *start;
 };
+
+static int rni_is_adam(rn_update_kind k) {
+    return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED;
+}
+
+static int rni_is_normalised(rn_update_kind k) {
+    return k == RN_UPDATE_NORMALISED || k == RN_UPDATE_ADAM_NORMALISED;
+}
+
+static void rni_server_defaults(rn_server_desc *d) {
+    d->agg.n = d->n;
+    d->agg.dim = d->dim;
+    if (d->beta1 == 0) d->beta1 = 0.9;
+    if (d->beta2 == 0) d->beta2 = 0.999;
+    if (d->epsilon == 0) d->epsilon = 1e-8;
+}
+
+/* bytes that F asks for; 0: it refuses the desc. A built-in generator has no address yet, and needs
+   none for this. */
+static size_t rni_server_scratch_size(const rn_server_desc *d) {
+    agg_desc agg = d->agg;
+    if (!agg.rng.next) agg.rng = rn_random_rng(NULL);
+    return agg_scratch_size(&agg);
+}
 
 static rn_status rni_server_check(const rn_server_desc *d) {
     rn_status s = rni_schedule_check(&d->gamma);
@@ -2693,97 +2807,87 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (s == RN_OK) s = rni_schedule_check(&d->eta);
     if (s != RN_OK) return s;
     if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
-    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1) || !(d->epsilon >= 0))
-        return RN_ERR_DESC;
+    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1)) return RN_ERR_DESC;
+    if (!(d->epsilon >= 0)) return RN_ERR_DESC;
     if (!aggi_product_fits(d->n, d->dim) || !aggi_product_fits(d->dim, 16)) return RN_ERR_SIZE;
+    return d->aggregate || rni_server_scratch_size(d) ? RN_OK : RN_ERR_DESC;
+}
+
+/* Addresses, and what d says. NULL: counted only, or too little memory. */
+static rn_server *rni_server_layout(const rn_server_desc *d, aggi_arena *a) {
+    rn_server *server = (rn_server *)aggi_take(a, 1, sizeof *server), g;
+    memset(&g, 0, sizeof g);
+    g.desc = *d;
+    g.theta = aggi_take_real(a, d->dim);
+    g.next = aggi_take_real(a, d->dim);
+    g.d = aggi_take_real(a, d->dim);
+    g.new_d = aggi_take_real(a, d->dim);
+    if (rni_is_adam(d->update)) {
+        g.m = aggi_take_real(a, d->dim);
+        g.v = aggi_take_real(a, d->dim);
+    }
+    g.weight = aggi_take_f64(a, d->n);
+    g.suspicion = aggi_take_f64(a, d->n);
+    if (d->agg.start) g.start = aggi_take_real(a, d->dim);
+    if (!d->aggregate) {
+        g.scratch_size = rni_server_scratch_size(d);
+        g.scratch = aggi_take(a, 1, g.scratch_size);
+    }
+    if (!rni_arena_holds(a)) return NULL;
+    *server = g;
+    return server;
+}
+
+/* The desc's own arrays are copied and may go after this. */
+static rn_status rni_server_init(rn_server *g) {
+    rn_server_desc *d = &g->desc;
+    const size_t bytes = d->dim * sizeof(rn_real);
+    if (d->theta && !aggi_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
+    g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 1);
+    if (!d->agg.rng.next) d->agg.rng = rn_random_rng(&g->random);
+    g->t = 1;
+    g->power1 = g->power2 = 1;
+    memset(g->theta, 0, bytes);
+    memset(g->d, 0, bytes);
+    if (g->m) memset(g->m, 0, bytes);
+    if (g->v) memset(g->v, 0, bytes);
+    if (d->theta) memcpy(g->theta, d->theta, bytes);
+    if (g->start) memcpy(g->start, d->agg.start, bytes);
+    d->agg.start = g->start;
+    d->theta = NULL;
     return RN_OK;
 }
 
-static int rni_is_adam(rn_update_kind k) {
-    return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED;
-}
-
-static rn_status rni_server_layout(const rn_server_desc *d, aggi_arena *a, rn_server **out) {
-    rn_server local, *g;
-    rn_status s = rni_server_check(d);
+/* defaults, check, layout; *out as rni_server_layout() */
+static rn_status rni_server_place(rn_server_desc d, aggi_arena *a, rn_server **out) {
+    rn_status s;
+    rni_server_defaults(&d);
+    s = rni_server_check(&d);
     if (s != RN_OK) return s;
-    g = (rn_server *)aggi_take(a, 1, sizeof *g);
-    if (!g) g = &local;
-    memset(g, 0, sizeof *g);
-    g->desc = *d;
-    g->desc.agg.n = d->n;
-    g->desc.agg.dim = d->dim;
-    g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 1);
-    if (!d->agg.rng.next) g->desc.agg.rng = rn_random_rng(&g->random);
-    if (!(d->beta1 > 0)) g->desc.beta1 = 0.9;
-    if (!(d->beta2 > 0)) g->desc.beta2 = 0.999;
-    if (!(d->epsilon > 0)) g->desc.epsilon = 1e-8;
-    g->power1 = g->power2 = 1;
-    g->t = 1;
-    g->theta = aggi_take_real(a, d->dim);
-    g->next = aggi_take_real(a, d->dim);
-    g->d = aggi_take_real(a, d->dim);
-    g->new_d = aggi_take_real(a, d->dim);
-    if (rni_is_adam(d->update)) {
-        g->m = aggi_take_real(a, d->dim);
-        g->v = aggi_take_real(a, d->dim);
-    }
-    g->weight = aggi_take_f64(a, d->n);
-    g->suspicion = aggi_take_f64(a, d->n);
-    if (d->agg.start) g->start = aggi_take_real(a, d->dim);
-    if (!d->aggregate) {
-        g->scratch_size = agg_scratch_size(&g->desc.agg);
-        if (!g->scratch_size) return RN_ERR_DESC;
-        g->scratch = aggi_take(a, 1, g->scratch_size);
-    }
-    *out = g == &local || a->used > a->size
-               ? NULL
-               : g; /* counting, or callbacks that gave other sizes before */
+    *out = rni_server_layout(&d, a);
     return a->bad ? RN_ERR_SIZE : RN_OK;
 }
 
 RN_API size_t rn_server_size(const rn_server_desc *d) {
     aggi_arena a = aggi_arena_make(NULL, 0);
     rn_server *none;
-    return d && rni_server_layout(d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
+    return d && rni_server_place(*d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, void *memory,
                                 size_t size) {
-    aggi_arena a = aggi_arena_make(NULL, 0);
+    aggi_arena a = rni_arena_make(memory, size);
     rn_server *g = NULL;
-    size_t bytes;
     rn_status s;
     if (!server || !d || !memory) return RN_ERR_ARG;
-    s = rni_server_layout(d, &a, &g);
-    if (s != RN_OK) return s;
-    if (size < aggi_arena_size(&a)) return RN_ERR_MEMORY;
-    if (d->theta && !aggi_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
-    a = aggi_arena_make(memory, size);
-    s = rni_server_layout(d, &a, &g);
-    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
-    if (s != RN_OK) return s;
-    bytes = d->dim * sizeof(rn_real);
-    memset(g->theta, 0, bytes);
-    memset(g->d, 0, bytes);
-    if (g->m) {
-        memset(g->m, 0, bytes);
-        memset(g->v, 0, bytes);
-    }
-    if (d->theta) memcpy(g->theta, d->theta, bytes);
-    if (g->start) {
-        memcpy(g->start, d->agg.start, bytes);
-        g->desc.agg.start = g->start;
-    }
-    g->desc.theta = NULL;
-    *server = g;
-    return RN_OK;
+    s = rni_server_place(*d, &a, &g);
+    if (s == RN_OK) s = g ? rni_server_init(g) : RN_ERR_MEMORY;
+    if (s == RN_OK) *server = g;
+    return s;
 }
 
 RN_API const rn_real *rn_server_theta(const rn_server *s) { return s ? s->theta : NULL; }
-
 RN_API const rn_real *rn_server_direction(const rn_server *s) { return s ? s->d : NULL; }
-
 RN_API size_t rn_server_current_round(const rn_server *s) { return s ? s->t : 0; }
 
 RN_API double rn_server_eta(const rn_server *s) {
@@ -2794,17 +2898,16 @@ RN_API double rn_server_gamma(const rn_server *s) {
     return s ? rn_schedule_value(&s->desc.gamma, s->t) : 0;
 }
 
-/* d/||d|| = scale (lift d); lift is 1 unless ||d|| or 1/||d|| would not fit a double; no normalised
-   step: both 1 */
+/* d/||d|| = scale (lift d). lift is 1 unless ||d|| or 1/||d|| would not fit a double; without
+   normalisation both are 1. ||d|| = 0: theta stays. */
 typedef struct rni_unit {
     double lift, scale;
 } rni_unit;
 
-static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
+static rni_unit rni_unit_make(const rn_server *s, double norm, rn_real *tmp) {
     rni_unit u = {1, 1};
     size_t i;
-    if (s->desc.update != RN_UPDATE_NORMALISED && s->desc.update != RN_UPDATE_ADAM_NORMALISED)
-        return u;
+    if (!rni_is_normalised(s->desc.update)) return u;
     if (norm > 0 && !(norm > 1e-290 && norm < 1e290)) {
         u.lift = aggi_from_bits((uint64_t)(norm < 1 ? 1623 : 423) << 52); /* 2^600, 2^-600 */
         for (i = 0; i < s->desc.dim; i++) tmp[i] = (rn_real)(u.lift * (double)s->new_d[i]);
@@ -2814,43 +2917,55 @@ static rni_unit rni_step_unit(const rn_server *s, double norm, rn_real *tmp) {
     return u;
 }
 
-/* number i of what the step follows. For Adam cut where its square would not fit: an average that
-   is infinite would end the coordinate for good, and could not be saved. */
-static double rni_step_number(const rn_server *s, rni_unit unit, size_t i) {
+/* Number i of d or d/||d||. For Adam cut where its square would not fit: an average that is
+   infinite would end the coordinate for good, and could not be saved. */
+static double rni_direction(const rn_server *s, rni_unit unit, size_t i) {
     const double x = unit.scale * (unit.lift * (double)s->new_d[i]), most = RNI_REAL_ROOT;
     if (!rni_is_adam(s->desc.update)) return x;
     return x > most ? most : x < -most ? -most : x;
 }
 
-/* next = theta + step; Adam's averages are only looked at here; rni_adam_move moves them once the
-   step is known good */
-static void rni_server_move(const rn_server *s, double gamma, rni_unit unit, rn_real *next) {
+/* m' = beta1 m + (1-beta1) x, v' = beta2 v + (1-beta2) x^2 */
+typedef struct rni_adam {
+    double m, v;
+} rni_adam;
+
+static rni_adam rni_adam_next(const rn_server *s, double x, size_t i) {
+    const rn_server_desc *d = &s->desc;
+    rni_adam a;
+    a.m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * x;
+    a.v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * x * x;
+    return a;
+}
+
+/* theta_{t+1} = theta_t + gamma_t d/||d||, to next. Adam's averages stay until it is known that all
+   of next is finite. */
+static void rni_server_move(rn_server *s, double gamma, rni_unit unit) {
     const rn_server_desc *d = &s->desc;
     const double fix1 = 1 / (1 - s->power1 * d->beta1), fix2 = 1 / (1 - s->power2 * d->beta2);
     size_t i;
     for (i = 0; i < d->dim; i++) {
-        double step = rni_step_number(s, unit, i);
+        double x = rni_direction(s, unit, i);
         if (rni_is_adam(d->update)) {
-            const double m = d->beta1 * (double)s->m[i] + (1 - d->beta1) * step;
-            const double v = d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step;
-            step = m * fix1 / (aggi_sqrt(v * fix2) + d->epsilon);
+            const rni_adam a = rni_adam_next(s, x, i);
+            x = a.m * fix1 / (aggi_sqrt(a.v * fix2) + d->epsilon);
         }
-        next[i] = (rn_real)((double)s->theta[i] + gamma * step);
+        s->next[i] = (rn_real)((double)s->theta[i] + gamma * x);
     }
 }
 
 static void rni_adam_move(rn_server *s, rni_unit unit) {
-    const rn_server_desc *d = &s->desc;
     size_t i;
-    for (i = 0; i < d->dim; i++) {
-        const double step = rni_step_number(s, unit, i);
-        s->m[i] = (rn_real)(d->beta1 * (double)s->m[i] + (1 - d->beta1) * step);
-        s->v[i] = (rn_real)(d->beta2 * (double)s->v[i] + (1 - d->beta2) * step * step);
+    for (i = 0; i < s->desc.dim; i++) {
+        const rni_adam a = rni_adam_next(s, rni_direction(s, unit, i), i);
+        s->m[i] = (rn_real)a.m;
+        s->v[i] = (rn_real)a.v;
     }
-    s->power1 *= d->beta1;
-    s->power2 *= d->beta2;
+    s->power1 *= s->desc.beta1;
+    s->power2 *= s->desc.beta2;
 }
 
+/* to the nearest point with ||x|| <= radius */
 static void rni_project(rn_real *x, size_t n, double radius) {
     const double norm = radius > 0 ? rni_norm(x, n) : 0;
     size_t i;
@@ -2864,45 +2979,50 @@ static size_t rni_count_bad(const rn_real *const *rows, size_t n, size_t dim) {
     return bad;
 }
 
+/* d = F(d_1 .. d_N), to new_d */
 static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+    const rn_server_desc *d = &s->desc;
     agg_report report;
     agg_status r;
-    memset(&report, 0, sizeof report);
-    if (s->desc.aggregate) {
-        p->dropped = rni_count_bad(rows, s->desc.n, s->desc.dim);
-        return s->desc.aggregate(s->desc.aggregate_self, rows, s->desc.n, s->desc.dim, s->new_d);
+    if (d->aggregate) {
+        p->dropped = rni_count_bad(rows, d->n, d->dim);
+        return d->aggregate(d->aggregate_self, rows, d->n, d->dim, s->new_d);
     }
+    memset(&report, 0, sizeof report);
     p->weight = report.weight = s->weight;
     p->suspicion = report.suspicion = s->suspicion;
-    memset(s->weight, 0, s->desc.n * sizeof(double));
-    memset(s->suspicion, 0, s->desc.n * sizeof(double));
-    r = agg_aggregate(&s->desc.agg, rows, s->new_d, s->scratch, s->scratch_size, &report);
-    p->dropped = r == AGG_OK || r == AGG_INEXACT ? report.dropped
-                                                 : rni_count_bad(rows, s->desc.n, s->desc.dim);
+    memset(s->weight, 0, d->n * sizeof(double));
+    memset(s->suspicion, 0, d->n * sizeof(double));
+    r = agg_aggregate(&d->agg, rows, s->new_d, s->scratch, s->scratch_size, &report);
+    if (r == AGG_OK || r == AGG_INEXACT)
+        p->dropped = report.dropped;
+    else
+        p->dropped = rni_count_bad(rows, d->n, d->dim);
     return r;
 }
 
+/* theta_{t+1}, or an error and nothing changed. Copied, not swapped: hosts keep the pointers. */
 static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+    const size_t dim = s->desc.dim;
     rni_unit unit;
     p->round = s->t;
     p->n = s->desc.n;
-    p->dim = s->desc.dim;
+    p->dim = dim;
     p->theta = s->theta;
     p->gamma = rn_server_gamma(s);
     p->eta = rn_server_eta(s);
     if (!aggi_finite(p->gamma)) return RN_ERR_THETA;
     p->aggregate = rni_server_aggregate(s, rows, p);
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
-    if (!aggi_all_finite(s->new_d, s->desc.dim)) return RN_ERR_AGGREGATE;
-    p->norm = rni_norm(s->new_d, s->desc.dim);
-    unit = rni_step_unit(s, p->norm, s->next);
-    rni_server_move(s, p->gamma, unit, s->next);
-    rni_project(s->next, s->desc.dim, s->desc.radius);
-    if (!aggi_all_finite(s->next, s->desc.dim)) return RN_ERR_THETA;
+    if (!aggi_all_finite(s->new_d, dim)) return RN_ERR_AGGREGATE;
+    p->norm = rni_norm(s->new_d, dim);
+    unit = rni_unit_make(s, p->norm, s->next);
+    rni_server_move(s, p->gamma, unit);
+    rni_project(s->next, dim, s->desc.radius);
+    if (!aggi_all_finite(s->next, dim)) return RN_ERR_THETA;
     if (rni_is_adam(s->desc.update)) rni_adam_move(s, unit);
-    memcpy(s->d, s->new_d,
-           s->desc.dim * sizeof *s->d); /* copied, not swapped: hosts keep the pointers */
-    memcpy(s->theta, s->next, s->desc.dim * sizeof *s->theta);
+    memcpy(s->d, s->new_d, dim * sizeof *s->d);
+    memcpy(s->theta, s->next, dim * sizeof *s->theta);
     RNI_UP(s->t, size_t);
     return RN_OK;
 }
@@ -2921,14 +3041,16 @@ RN_API void rn_server_skip_round(rn_server *s) {
 }
 
 /* ---- 10 trainer ------------------------------------------------------------------------------ */
+
 struct rn_trainer {
     rn_trainer_desc desc;
     rn_server *server;
     rn_agent **agents;
-    rn_attack *attacks; /* one per agent */
-    rn_status *status;  /* of each agent's round; RN_MORE while it plays */
-    size_t *share, *used;
-    const rn_real **rows, **honest;
+    rn_attack *attacks;   /* one per agent */
+    rn_status *status;    /* of each agent's round; RN_MORE while it plays */
+    size_t *share, *used; /* environment steps each agent may do in this tick, and did */
+    const rn_real **rows; /* what goes to the server: one per agent, NULL: nothing */
+    const rn_real **honest;
     rn_real *sent;    /* agents rows: what adversaries send */
     rn_random random; /* for attacks */
     rn_progress progress;
@@ -2956,33 +3078,24 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     return d;
 }
 
-static rn_attack rni_attack_of(const rn_trainer_desc *d, size_t i) {
+static rn_attack rni_no_attack(void) {
     rn_attack none;
     memset(&none, 0, sizeof none);
     none.kind = RN_ATTACK_NONE;
+    return none;
+}
+
+static rn_attack rni_attack_of(const rn_trainer_desc *d, size_t i) {
     if (d->attacks) return d->attacks[i];
-    return i + d->adversaries >= d->agents ? d->attack : none;
+    return i + d->adversaries >= d->agents ? d->attack : rni_no_attack();
 }
 
-static int rni_attack_ok(const rn_attack *l) {
-    return (unsigned)l->kind <= RN_ATTACK_NONE &&
-           (l->kind != RN_ATTACK_VECTOR || (unsigned)l->vector.kind < AGG_ATTACK_COUNT);
+static int rni_attack_ok(const rn_attack *a) {
+    return (unsigned)a->kind <= RN_ATTACK_NONE &&
+           (a->kind != RN_ATTACK_VECTOR || (unsigned)a->vector.kind < AGG_ATTACK_COUNT);
 }
 
-static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i) {
-    const rn_attack attack = rni_attack_of(d, i);
-    rn_agent_desc a;
-    memset(&a, 0, sizeof a);
-    a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
-    a.policy = d->policy;
-    a.method = d->method;
-    a.seed = d->seed;
-    a.stream = (uint32_t)i;
-    if (d->rngs) a.rng = d->rngs[i];
-    a.random_action = attack.kind == RN_ATTACK_RANDOM_ACTION;
-    a.flip_reward = attack.kind == RN_ATTACK_REWARD_FLIP;
-    return a;
-}
+/* The descs of the parts. Defaults are theirs: the trainer has none of its own. */
 
 static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
     rn_server_desc s = d->server;
@@ -2992,113 +3105,157 @@ static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
     return s;
 }
 
-/* hands out blocks for the parts; make: the parts are made in them. make_env is asked once for each
-   agent and pass. */
-static rn_status rni_trainer_parts(const rn_trainer_desc *d, aggi_arena *a, rn_trainer *g,
-                                   int make) {
-    const rn_server_desc sd = rni_trainer_server_desc(d);
-    const size_t server_size = rn_server_size(&sd);
-    rn_status s = RN_OK;
-    rn_server *none = NULL;
-    aggi_arena probe = aggi_arena_make(NULL, 0);
-    size_t i;
-    void *block = aggi_take(a, 1, server_size);
-    if (!server_size) return rni_server_layout(&sd, &probe, &none);
-    if (make) s = rn_server_init(&g->server, &sd, block, server_size);
-    for (i = 0; i < d->agents && s == RN_OK; i++) {
-        const rn_agent_desc ad = rni_trainer_agent_desc(d, i);
-        const rn_attack attack = rni_attack_of(d, i);
-        const size_t size = rn_agent_size(&ad);
-        rn_agent *no_agent;
-        probe = aggi_arena_make(NULL, 0);
-        if (!rni_attack_ok(&attack)) return RN_ERR_DESC;
-        if (!size) return rni_agent_layout(&ad, &probe, &no_agent);
-        block = aggi_take(a, 1, size);
-        if (!i) {
-            g->scratch_size = rn_evaluate_scratch_size(&ad.env, &ad.policy);
-            g->scratch = aggi_take(a, 1, g->scratch_size);
-        }
-        if (!make) continue;
-        s = rn_agent_init(&g->agents[i], &ad, block, size);
-        g->attacks[i] = attack;
-        g->status[i] = RN_OK;
-    }
-    return s == RN_OK && a->bad ? RN_ERR_SIZE : s;
+static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i,
+                                            rn_attack_kind attack) {
+    rn_agent_desc a;
+    memset(&a, 0, sizeof a);
+    a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
+    a.policy = d->policy;
+    a.method = d->method;
+    a.seed = d->seed;
+    a.stream = (uint32_t)i;
+    if (d->rngs) a.rng = d->rngs[i];
+    a.random_action = attack == RN_ATTACK_RANDOM_ACTION;
+    a.flip_reward = attack == RN_ATTACK_REWARD_FLIP;
+    return a;
 }
 
-static rn_status rni_trainer_layout(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out) {
-    rn_trainer local, *g;
-    rn_status s;
-    int make;
+/* what is not the parts' */
+static rn_status rni_trainer_check(const rn_trainer_desc *d) {
     if (!d->agents || (!d->envs && !d->make_env) || !d->policy.dim) return RN_ERR_ARG;
     if (d->agents > 0xffffffffu || !aggi_product_fits(d->agents, 64)) return RN_ERR_SIZE;
     if (d->adversaries > d->agents) return RN_ERR_DESC;
-    if (!aggi_product_fits(d->agents, d->policy.dim)) return RN_ERR_SIZE;
-    make = a->base != NULL;
-    g = (rn_trainer *)aggi_take(a, 1, sizeof *g);
-    if (!g) g = &local;
-    memset(g, 0, sizeof *g);
-    g->desc = *d;
-    g->agents = (rn_agent **)aggi_take(a, d->agents, sizeof *g->agents);
-    g->attacks = (rn_attack *)aggi_take(a, d->agents, sizeof *g->attacks);
-    g->status = (rn_status *)aggi_take(a, d->agents, sizeof *g->status);
-    g->share = (size_t *)aggi_take(a, d->agents, sizeof *g->share);
-    g->used = (size_t *)aggi_take(a, d->agents, sizeof *g->used);
-    g->rows = (const rn_real **)aggi_take(a, d->agents, sizeof *g->rows);
-    g->honest = (const rn_real **)aggi_take(a, d->agents, sizeof *g->honest);
-    g->sent = aggi_take_real(a, d->agents * d->policy.dim);
-    s = rni_trainer_parts(d, a, g, make);
-    *out = g == &local || a->used > a->size
-               ? NULL
-               : g; /* counting, or callbacks that gave other sizes before */
+    return aggi_product_fits(d->agents, d->policy.dim) ? RN_OK : RN_ERR_SIZE;
+}
+
+static void rni_trainer_layout_arrays(rn_trainer *g, aggi_arena *a) {
+    const size_t n = g->desc.agents;
+    g->agents = (rn_agent **)aggi_take(a, n, sizeof *g->agents);
+    g->attacks = (rn_attack *)aggi_take(a, n, sizeof *g->attacks);
+    g->status = (rn_status *)aggi_take(a, n, sizeof *g->status);
+    g->share = aggi_take_size(a, n);
+    g->used = aggi_take_size(a, n);
+    g->rows = (const rn_real **)aggi_take(a, n, sizeof *g->rows);
+    g->honest = (const rn_real **)aggi_take(a, n, sizeof *g->honest);
+    g->sent = aggi_take_real(a, n * g->desc.policy.dim);
+}
+
+/* Asks for the environment of agent i once: what is checked is what is kept. The first one tells
+   how much an evaluation takes. */
+static rn_status rni_trainer_layout_agent(rn_trainer *g, aggi_arena *a, size_t i) {
+    const rn_attack attack = rni_attack_of(&g->desc, i);
+    const rn_agent_desc d = rni_trainer_agent_desc(&g->desc, i, attack.kind);
+    rn_agent *agent = NULL;
+    rn_status s = rni_attack_ok(&attack) ? RN_OK : RN_ERR_DESC;
+    if (i == 0) {
+        g->scratch_size = rn_evaluate_scratch_size(&d.env, &d.policy);
+        g->scratch = aggi_take(a, 1, g->scratch_size);
+    }
+    if (s == RN_OK) s = rni_agent_place(d, a, &agent);
+    if (!agent) return s;
+    g->agents[i] = agent;
+    g->attacks[i] = attack;
+    return s;
+}
+
+/* Addresses of all there is: its own arrays, the server, the agents. *out NULL: counted only, or
+   too little memory. */
+static rn_status rni_trainer_layout(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out) {
+    rn_trainer *trainer = (rn_trainer *)aggi_take(a, 1, sizeof *trainer), g;
+    rn_status s;
+    size_t i;
+    memset(&g, 0, sizeof g);
+    g.desc = *d;
+    rni_trainer_layout_arrays(&g, a);
+    s = rni_server_place(rni_trainer_server_desc(d), a, &g.server);
+    for (i = 0; i < d->agents && s == RN_OK; i++) s = rni_trainer_layout_agent(&g, a, i);
+    *out = s == RN_OK && rni_arena_holds(a) ? trainer : NULL;
+    if (*out) **out = g;
+    return s;
+}
+
+static rn_status rni_trainer_place(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out) {
+    const rn_status s = rni_trainer_check(d);
+    return s == RN_OK ? rni_trainer_layout(d, a, out) : s;
+}
+
+/* theta where policy.init says, unless the desc does */
+static rn_status rni_trainer_init_theta(rn_trainer *g) {
+    const rn_policy *p = &g->desc.policy;
+    rn_random start = rni_random_make(g->desc.seed, RNI_FOR_TRAINER, 0);
+    const agg_rng rng = rn_random_rng(&start);
+    if (g->desc.server.theta || !p->init) return RN_OK;
+    p->init(p->self, &rng, g->server->theta);
+    return aggi_all_finite(g->server->theta, p->dim) ? RN_OK : RN_ERR_POLICY;
+}
+
+/* The desc's arrays are copied by then, and may go after this. */
+static rn_status rni_trainer_init(rn_trainer *g) {
+    rn_trainer_desc *d = &g->desc;
+    rn_status s = rni_server_init(g->server);
+    size_t i;
+    if (s != RN_OK) return s;
+    for (i = 0; i < d->agents; i++) {
+        rni_agent_init(g->agents[i]);
+        g->status[i] = RN_OK;
+    }
+    g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 2);
+    s = rni_trainer_init_theta(g);
+    d->envs = NULL;
+    d->attacks = NULL;
+    d->rngs = NULL;
+    d->server.theta = NULL;
+    return s;
+}
+
+/* The parts are written where they belong as they are laid out, so a block that is too small must
+   be found out before: a trainer is laid out twice, to count and for real. */
+static rn_status rni_trainer_count(const rn_trainer_desc *d, size_t *size) {
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rn_trainer *none;
+    const rn_status s = rni_trainer_place(d, &a, &none);
+    *size = s == RN_OK ? aggi_arena_size(&a) : 0;
+    return s;
+}
+
+/* RN_ERR_MEMORY: callbacks gave other sizes when it was counted */
+static rn_status rni_trainer_make(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
+                                  size_t size) {
+    aggi_arena a = rni_arena_make(memory, size);
+    rn_trainer *g = NULL;
+    rn_status s = rni_trainer_place(d, &a, &g);
+    if (s == RN_OK) s = g ? rni_trainer_init(g) : RN_ERR_MEMORY;
+    if (s == RN_OK) *trainer = g;
     return s;
 }
 
 RN_API size_t rn_trainer_size(const rn_trainer_desc *d) {
-    aggi_arena a = aggi_arena_make(NULL, 0);
-    rn_trainer *none;
-    return d && rni_trainer_layout(d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
+    size_t size = 0;
+    if (d) (void)rni_trainer_count(d, &size);
+    return size;
 }
 
 RN_API rn_status rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
                                  size_t size) {
-    aggi_arena a = aggi_arena_make(NULL, 0);
-    rn_trainer *g = NULL;
+    size_t least;
     rn_status s;
     if (!trainer || !d || !memory) return RN_ERR_ARG;
-    s = rni_trainer_layout(d, &a, &g);
+    s = rni_trainer_count(d, &least);
     if (s != RN_OK) return s;
-    if (size < aggi_arena_size(&a)) return RN_ERR_MEMORY;
-    a = aggi_arena_make(memory, size);
-    s = rni_trainer_layout(d, &a, &g);
-    if (s == RN_OK && !g) s = RN_ERR_MEMORY;
-    if (s != RN_OK) return s;
-    g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 2);
-    if (!d->server.theta && d->policy.init) {
-        rn_random start = rni_random_make(d->seed, RNI_FOR_TRAINER, 0);
-        const agg_rng rng = rn_random_rng(&start);
-        d->policy.init(d->policy.self, &rng, g->server->theta);
-        if (!aggi_all_finite(g->server->theta, d->policy.dim)) return RN_ERR_POLICY;
-    }
-    g->desc.envs = NULL; /* all copied: the desc's arrays may go */
-    g->desc.attacks = NULL;
-    g->desc.rngs = NULL;
-    g->desc.server.theta = NULL;
-    *trainer = g;
-    return RN_OK;
+    return size < least ? RN_ERR_MEMORY : rni_trainer_make(trainer, d, memory, size);
 }
+
 #ifndef RN_NO_STDLIB
 RN_API rn_status rn_trainer_create(rn_trainer **trainer, const rn_trainer_desc *d) {
-    aggi_arena a = aggi_arena_make(NULL, 0);
-    rn_trainer *none;
+    size_t size;
     rn_status s;
     void *block;
     if (!trainer || !d) return RN_ERR_ARG;
-    s = rni_trainer_layout(d, &a, &none);
+    s = rni_trainer_count(d, &size);
     if (s != RN_OK) return s;
-    block = malloc(aggi_arena_size(&a));
+    block = malloc(size);
     if (!block) return RN_ERR_MEMORY;
-    s = rn_trainer_init(trainer, d, block, aggi_arena_size(&a));
+    s = rni_trainer_make(trainer, d, block, size);
     if (s == RN_OK)
         (*trainer)->block = block;
     else
@@ -3111,12 +3268,13 @@ RN_API void rn_trainer_destroy(rn_trainer *t) {
 }
 #endif
 
+/* theta_t and eta_t go to the agents; those who send nothing do not even play */
 static void rni_trainer_begin(rn_trainer *t) {
     const double eta = rn_server_eta(t->server);
     size_t i;
     for (i = 0; i < t->desc.agents; i++) {
         t->status[i] = RN_OK;
-        if (t->attacks[i].kind == RN_ATTACK_SILENCE) continue; /* does not even play */
+        if (t->attacks[i].kind == RN_ATTACK_SILENCE) continue;
         t->status[i] = rn_agent_begin_round(t->agents[i], rn_server_theta(t->server), eta);
         if (t->status[i] == RN_OK) t->status[i] = RN_MORE;
     }
@@ -3136,8 +3294,8 @@ static size_t rni_trainer_playing(const rn_trainer *t) {
     return n;
 }
 
-/* the budget in equal parts to all who still play; agents do not depend on each other, so the parts
-   change no result */
+/* The budget in equal parts to all who still play. Agents do not depend on each other, so the parts
+   change no result. */
 static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
     const size_t n = t->desc.agents, playing = rni_trainer_playing(t);
     size_t i, extra = budget % playing, used = 0;
@@ -3155,27 +3313,34 @@ static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
     return used;
 }
 
-/* the rows that go to the server; adversaries look at the honest rows first */
-static void rni_trainer_rows(rn_trainer *t) {
-    const size_t n = t->desc.agents, dim = t->desc.policy.dim;
-    size_t i, honest = 0, adversaries = 0;
-    for (i = 0; i < n; i++) {
-        const int fine = t->status[i] == RN_OK && t->attacks[i].kind != RN_ATTACK_SILENCE;
-        t->rows[i] = fine ? rn_agent_direction(t->agents[i]) : NULL;
-        adversaries += t->attacks[i].kind != RN_ATTACK_NONE;
-        if (t->attacks[i].kind == RN_ATTACK_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
-    }
-    for (i = 0; i < n; i++) {
-        agg_attack_desc a = t->attacks[i].vector;
-        rn_real *to = t->sent + i * dim;
-        if (t->attacks[i].kind != RN_ATTACK_VECTOR || !t->rows[i]) continue;
-        if (!a.n) a.n = n;
-        if (!a.f) a.f = adversaries;
-        if (!a.rng.next) a.rng = rn_random_rng(&t->random);
-        t->rows[i] = agg_attack(&a, t->honest, honest, dim, t->rows[i], to) == AGG_OK ? to : NULL;
-    }
+/* row i becomes what agg_attack() makes of it and of the honest rows */
+static void rni_trainer_attack(rn_trainer *t, size_t i, size_t honest, size_t adversaries) {
+    const size_t dim = t->desc.policy.dim;
+    agg_attack_desc a = t->attacks[i].vector;
+    rn_real *to = t->sent + i * dim;
+    if (!a.n) a.n = t->desc.agents;
+    if (!a.f) a.f = adversaries;
+    if (!a.rng.next) a.rng = rn_random_rng(&t->random);
+    t->rows[i] = agg_attack(&a, t->honest, honest, dim, t->rows[i], to) == AGG_OK ? to : NULL;
 }
 
+/* the rows that go to the server: d_1 .. d_N, or what adversaries send */
+static void rni_trainer_rows(rn_trainer *t) {
+    const size_t n = t->desc.agents;
+    size_t i, honest = 0, adversaries = 0;
+    for (i = 0; i < n; i++) {
+        const rn_attack_kind kind = t->attacks[i].kind;
+        const int sends = t->status[i] == RN_OK && kind != RN_ATTACK_SILENCE;
+        t->rows[i] = sends ? rn_agent_direction(t->agents[i]) : NULL;
+        adversaries += kind != RN_ATTACK_NONE;
+        if (kind == RN_ATTACK_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
+    }
+    for (i = 0; i < n; i++)
+        if (t->attacks[i].kind == RN_ATTACK_VECTOR && t->rows[i])
+            rni_trainer_attack(t, i, honest, adversaries);
+}
+
+/* what of the progress only the agents know */
 static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
     size_t i, honest = 0;
     for (i = 0; i < t->desc.agents; i++) {
@@ -3219,14 +3384,12 @@ RN_API rn_status rn_trainer_run_round(rn_trainer *t) {
 }
 
 RN_API const rn_real *rn_trainer_theta(const rn_trainer *t) { return t ? t->server->theta : NULL; }
-
 RN_API size_t rn_trainer_rounds_done(const rn_trainer *t) { return t ? t->rounds : 0; }
+RN_API rn_server *rn_trainer_server(rn_trainer *t) { return t ? t->server : NULL; }
 
 RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t) {
     return t ? &t->progress : NULL;
 }
-
-RN_API rn_server *rn_trainer_server(rn_trainer *t) { return t ? t->server : NULL; }
 
 RN_API rn_agent *rn_trainer_agent(rn_trainer *t, size_t i) {
     return t && i < t->desc.agents ? t->agents[i] : NULL;
@@ -3237,16 +3400,13 @@ RN_API rn_status rn_trainer_agent_status(const rn_trainer *t, size_t i) {
 }
 
 RN_API rn_status rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack) {
-    rn_attack l;
+    const rn_attack a = attack ? *attack : rni_no_attack();
     if (!t || i >= t->desc.agents) return RN_ERR_ARG;
     if (t->busy) return RN_ERR_ORDER;
-    memset(&l, 0, sizeof l);
-    l.kind = RN_ATTACK_NONE;
-    if (attack) l = *attack;
-    if (!rni_attack_ok(&l)) return RN_ERR_DESC;
-    t->attacks[i] = l;
-    t->agents[i]->random_action = l.kind == RN_ATTACK_RANDOM_ACTION;
-    t->agents[i]->flip_reward = l.kind == RN_ATTACK_REWARD_FLIP;
+    if (!rni_attack_ok(&a)) return RN_ERR_DESC;
+    t->attacks[i] = a;
+    t->agents[i]->random_action = a.kind == RN_ATTACK_RANDOM_ACTION;
+    t->agents[i]->flip_reward = a.kind == RN_ATTACK_REWARD_FLIP;
     return RN_OK;
 }
 
@@ -3713,36 +3873,43 @@ RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) 
 }
 
 /* ---- 12 evaluation --------------------------------------------------------------------------- */
-/* gives work */
-static void *rni_evaluate_layout(aggi_arena *a, const rn_policy *p, rn_real **obs, rn_real **act) {
+
+typedef struct rni_room {
+    rn_real *obs; /* two rows: now and next, by turns */
+    rn_real *act;
+    void *work;
+} rni_room;
+
+/* asks for the policy's size once: what is counted is what is used */
+static rni_room rni_evaluate_layout(aggi_arena *a, const rn_policy *p) {
     const size_t bytes = p->work_size ? p->work_size(p->self, 0) : 0;
+    rni_room r;
     if (p->work_size && !bytes) a->bad = 1;
-    *obs = aggi_take_real(a, 2 * p->obs_dim);
-    *act = aggi_take_real(a, p->act_dim);
-    return aggi_take(a, 1, bytes);
+    r.obs = aggi_take_real(a, 2 * p->obs_dim);
+    r.act = aggi_take_real(a, p->act_dim);
+    r.work = aggi_take(a, 1, bytes);
+    return r;
 }
 
 RN_API size_t rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p) {
     aggi_arena a = aggi_arena_make(NULL, 0);
-    rn_real *obs, *act;
-    if (!env || !p || rni_fit_check(env, p) != RN_OK) return 0;
-    (void)rni_evaluate_layout(&a, p, &obs, &act);
+    if (!env || !p || rni_play_check(env, p) != RN_OK) return 0;
+    (void)rni_evaluate_layout(&a, p);
     return aggi_arena_size(&a);
 }
 
-static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p,
-                                         const rn_real *theta, const agg_rng *rng, int sampled,
-                                         size_t horizon, rn_real *obs, rn_real *act, void *work,
+/* one trajectory: its return and its length */
+static rn_status rni_evaluate_trajectory(const rni_play *play, const rni_room *r, size_t horizon,
                                          double *sum, size_t *length) {
-    rn_status s = rni_world_reset(env, rng, obs);
+    const size_t dim = play->env->obs_dim;
+    rn_status s = rni_play_reset(play, r->obs);
     size_t t = 0;
     int running = 1;
     *sum = 0;
     while (s == RN_OK && running && t < horizon) {
         double reward = 0;
-        rn_real *now = obs + (t % 2 ? p->obs_dim : 0), *next = obs + (t % 2 ? 0 : p->obs_dim);
-        s = rni_world_step(env, p, theta, rng, sampled ? rng : NULL, 0, now, act, next, &reward,
-                           &running, work);
+        rn_real *now = r->obs + t % 2 * dim, *next = r->obs + (t + 1) % 2 * dim;
+        s = rni_play_step(play, now, r->act, next, &reward, &running);
         *sum += reward;
         t++;
     }
@@ -3750,41 +3917,51 @@ static rn_status rni_evaluate_trajectory(const rn_env *env, const rn_policy *p,
     return s;
 }
 
-RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p,
-                             const rn_real *theta, void *scratch, size_t size, rn_evaluation *out) {
-    const size_t trajectories = d && d->trajectories ? d->trajectories : 10,
-                 horizon = d && d->horizon ? d->horizon : 1000;
-    aggi_arena a = aggi_arena_make(scratch, size);
-    rn_random random;
-    agg_rng rng;
-    rn_real *obs, *act;
-    void *work;
+static rn_status rni_evaluate(const rn_evaluation_desc *d, const rni_play *play, const rni_room *r,
+                              rn_evaluation *out) {
+    const size_t n = d->trajectories ? d->trajectories : 10;
+    const size_t horizon = d->horizon ? d->horizon : 1000;
     rn_evaluation e;
-    size_t i, length = 0, need;
-    rn_status s;
-    if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
-    s = rni_fit_check(env, p);
-    if (s != RN_OK) return s;
-    need = rn_evaluate_scratch_size(env, p);
-    if (!need) return RN_ERR_SIZE;
-    if (size < need) return RN_ERR_MEMORY;
-    random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
-    rng = rn_random_rng(&random);
-    work = rni_evaluate_layout(&a, p, &obs, &act);
+    size_t i, length = 0;
     memset(&e, 0, sizeof e);
-    if (p->prepare) p->prepare(p->self, theta, work);
-    for (i = 0; i < trajectories; i++) {
+    for (i = 0; i < n; i++) {
         double sum;
-        s = rni_evaluate_trajectory(env, p, theta, &rng, d->sampled, horizon, obs, act, work, &sum,
-                                    &length);
+        const rn_status s = rni_evaluate_trajectory(play, r, horizon, &sum, &length);
         if (s != RN_OK) return s;
-        e.mean += sum / (double)trajectories;
-        e.length += (double)length / (double)trajectories;
+        e.mean += sum / (double)n;
+        e.length += (double)length / (double)n;
         if (!i || sum < e.low) e.low = sum;
         if (!i || sum > e.high) e.high = sum;
     }
     *out = e;
     return RN_OK;
+}
+
+RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p,
+                             const rn_real *theta, void *scratch, size_t size, rn_evaluation *out) {
+    aggi_arena a = rni_arena_make(scratch, size);
+    rni_room room;
+    rni_play play;
+    rn_random random;
+    agg_rng rng;
+    rn_status s;
+    if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
+    s = rni_play_check(env, p);
+    if (s != RN_OK) return s;
+    room = rni_evaluate_layout(&a, p);
+    if (a.bad) return RN_ERR_SIZE;
+    if (!rni_arena_holds(&a)) return RN_ERR_MEMORY;
+    random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
+    rng = rn_random_rng(&random);
+    play.env = env;
+    play.policy = p;
+    play.theta = theta;
+    play.rng = &rng;
+    play.act_rng = d->sampled ? &rng : NULL;
+    play.random_action = 0;
+    play.work = room.work;
+    if (p->prepare) p->prepare(p->self, theta, room.work);
+    return rni_evaluate(d, &play, &room, out);
 }
 
 RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories,

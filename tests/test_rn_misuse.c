@@ -853,6 +853,8 @@ TEST sizes_that_do_not_fit(void) {
     X(d.env.act_dim = d.policy.act_dim = (size_t)-1,            RN_ERR_SIZE) \
     X(d.env.obs_dim = d.policy.obs_dim = (size_t)-1,            RN_ERR_SIZE) \
     X(d.policy.dim = (size_t)-1,                                RN_ERR_SIZE) \
+    X(d.env.actions = d.policy.actions = 0;                                  \
+      d.env.act_dim = d.policy.act_dim = (size_t)-1 / 128,      RN_ERR_SIZE) \
     X(d.method.clip = (double)INFINITY,                         RN_ERR_DESC) \
     X(d.method.clip = -1,                                       RN_ERR_DESC) \
     X(d.method.ridge = (double)INFINITY,                        RN_ERR_DESC) \
@@ -959,7 +961,6 @@ TEST sizes_that_change_are_refused(void) {
     {
         const size_t size = rn_agent_size(&ad);
         ASSERT(size > 0 && size + 2 * 4096 <= sizeof block);
-        g.more = 0;
         ASSERT_EQ(RN_ERR_MEMORY, note(rn_agent_init(&a, &ad, block, size)));
         ASSERT_EQ(NULL, a);
     }
@@ -967,6 +968,36 @@ TEST sizes_that_change_are_refused(void) {
     s.d.make_env_self = &g;
     ASSERT(rn_trainer_create(&t, &s.d) > RN_MORE);
     ASSERT_EQ(NULL, t);
+    PASS();
+}
+
+/* make_env once for each agent to count the memory, once to make the trainer */
+typedef struct asked {
+    const rn_env *envs;
+    size_t count;
+} asked;
+
+static rn_env counted_env(void *self, size_t index) {
+    asked *a = (asked *)self;
+    a->count++;
+    return a->envs[index];
+}
+
+TEST environments_are_asked_for_twice(void) {
+    static stage s;
+    asked a;
+    rn_trainer *t;
+    stage_make(&s, 0);
+    a.envs = s.envs;
+    a.count = 0;
+    s.d.make_env = counted_env;
+    s.d.make_env_self = &a;
+    ASSERT(rn_trainer_size(&s.d) > 0);
+    ASSERT_EQ((size_t)N, a.count);
+    a.count = 0;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ((size_t)2 * N, a.count);
+    rn_trainer_destroy(t);
     PASS();
 }
 
@@ -1134,6 +1165,7 @@ SUITE(descs) {
     RUN_TEST(null_everywhere);
     RUN_TEST(sizes_that_do_not_fit);
     RUN_TEST(sizes_that_change_are_refused);
+    RUN_TEST(environments_are_asked_for_twice);
     RUN_TEST(other_arguments);
     RUN_TEST(saving_has_its_statuses);
     RUN_TEST(every_status_was_reached);
