@@ -2362,7 +2362,6 @@ struct rn_agent {
     double *reward, *psi;
     void *work; /* the policy's */
     unsigned char *env_backup;
-    const unsigned char *env_bytes; /* while loading */
 };
 
 static void rni_agent_defaults(rn_agent_desc *d) {
@@ -3410,35 +3409,67 @@ RN_API rn_status rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack 
     return RN_OK;
 }
 
-/* ---- 11 saving. One walk over an object's fields serves four purposes; so nothing can be written and not read. */
-enum { RNI_COUNT, RNI_WRITE, RNI_CHECK, RNI_READ };
+/* ---- 11 saving ------------------------------------------------------------------------------- */
+
+/* One walk over an object's fields serves six purposes, so that nothing can be written and not
+   read. The last four read the bytes, and take what they find there for the way on; only RNI_READ
+   changes the object. Loading is RNI_CHECK, RNI_LOAD_ENVS (if one refuses: RNI_UNDO_ENVS) and
+   RNI_READ. */
+enum { RNI_COUNT, RNI_WRITE, RNI_CHECK, RNI_LOAD_ENVS, RNI_UNDO_ENVS, RNI_READ };
 
 typedef struct rni_io {
-    int mode, bad;
+    int mode;
+    rn_status status; /* RN_OK, or why the walk stopped */
     unsigned char *to;
     const unsigned char *from;
     size_t at, size;
+    size_t envs; /* environments loaded, or still to be put back */
+    int no_save; /* an environment in the middle of a trajectory has no save and load */
 } rni_io;
 
-static int rni_io_room(rni_io *io, size_t n) {
-    if (io->bad || (io->mode != RNI_COUNT && n > io->size - io->at)) io->bad = 1;
-    return !io->bad;
+static int rni_io_reads(const rni_io *io) { return io->mode >= RNI_CHECK; }
+
+/* the first reason counts */
+static void rni_io_refuse(rni_io *io, rn_status why) {
+    if (io->status == RN_OK) io->status = why;
 }
 
-/* gives what is in the stream */
-static uint64_t rni_io_u64(rni_io *io, uint64_t x, uint64_t low, uint64_t high) {
-    uint64_t y = 0;
+static int rni_io_room(rni_io *io, size_t n) {
+    if (io->mode != RNI_COUNT && n > io->size - io->at) rni_io_refuse(io, RN_ERR_CORRUPT);
+    return io->status == RN_OK;
+}
+
+/* little-endian words of 4 or 8 bytes */
+static void rni_put(unsigned char *to, uint64_t x, size_t bytes) {
     size_t i;
+    for (i = 0; i < bytes; i++) to[i] = (unsigned char)(x >> (8 * i));
+}
+
+static uint64_t rni_get(const unsigned char *from, size_t bytes) {
+    uint64_t x = 0;
+    size_t i;
+    for (i = 0; i < bytes; i++) x |= (uint64_t)from[i] << (8 * i);
+    return x;
+}
+
+/* A word, low .. high where it is read. Returns what is in the bytes (x if they are written), or
+   low if that is refused. */
+static uint64_t rni_io_u64(rni_io *io, uint64_t x, uint64_t low, uint64_t high) {
     if (!rni_io_room(io, 8)) return low;
-    if (io->mode >= RNI_CHECK) {
-        for (i = 0; i < 8; i++) y |= (uint64_t)io->from[io->at + i] << (8 * i);
-        x = y;
-        if (x < low || x > high) io->bad = 1;
-    } else if (io->mode == RNI_WRITE) {
-        for (i = 0; i < 8; i++) io->to[io->at + i] = (unsigned char)(x >> (8 * i));
+    if (io->mode == RNI_WRITE) rni_put(io->to + io->at, x, 8);
+    if (rni_io_reads(io)) {
+        x = rni_get(io->from + io->at, 8);
+        if (x < low || x > high) rni_io_refuse(io, RN_ERR_CORRUPT);
     }
     io->at += 8;
-    return io->bad ? low : x;
+    return io->status == RN_OK ? x : low;
+}
+
+/* a word that can only be x; if not, that is why */
+static void rni_io_expect(rni_io *io, uint64_t x, rn_status why) {
+    const rn_status before = io->status;
+    (void)rni_io_u64(io, x, x, x);
+    if (before == RN_OK && io->status != RN_OK) io->status = why;
 }
 
 static size_t rni_io_size(rni_io *io, size_t *x, size_t low, size_t high) {
@@ -3453,64 +3484,70 @@ static int rni_io_flag(rni_io *io, int *x) {
     return y;
 }
 
-static void rni_io_count(rni_io *io, uint64_t *x) {
+static void rni_io_counter(rni_io *io, uint64_t *x) {
     const uint64_t y = rni_io_u64(io, *x, 0, RNI_MOST(uint64_t));
     if (io->mode == RNI_READ) *x = y;
 }
 
-/* finite numbers only; gives what is in the stream */
-static double rni_io_number(rni_io *io, double *x) {
-    const double y =
-        aggi_from_bits(rni_io_u64(io, io->mode == RNI_COUNT ? 0 : aggi_bits(*x), 0, (uint64_t)-1));
-    if (io->mode >= RNI_CHECK && !aggi_finite(y)) io->bad = 1;
+static rn_status rni_io_status(rni_io *io, rn_status *x) {
+    const rn_status y = (rn_status)rni_io_u64(io, (uint64_t)*x, 0, RN_STATUS_COUNT - 1);
     if (io->mode == RNI_READ) *x = y;
     return y;
 }
 
-static void rni_io_f64(rni_io *io, double *x, size_t n) {
+/* Finite; returns what is in the bytes. */
+static double rni_io_number(rni_io *io, double *x) {
+    const uint64_t bits = io->mode == RNI_WRITE ? aggi_bits(*x) : 0;
+    const double y = aggi_from_bits(rni_io_u64(io, bits, 0, (uint64_t)-1));
+    if (rni_io_reads(io) && !aggi_finite(y)) rni_io_refuse(io, RN_ERR_CORRUPT);
+    if (io->mode == RNI_READ) *x = y;
+    return y;
+}
+
+static void rni_io_numbers(rni_io *io, double *x, size_t n) {
     size_t i;
-    for (i = 0; i < n && !io->bad; i++) (void)rni_io_number(io, &x[i]);
+    for (i = 0; i < n && io->status == RN_OK; i++) (void)rni_io_number(io, &x[i]);
 }
 
 /* 0 .. 1 */
 static void rni_io_share(rni_io *io, double *x) {
     const double y = rni_io_number(io, x);
-    if (io->mode >= RNI_CHECK && !(y >= 0 && y <= 1)) io->bad = 1;
+    if (rni_io_reads(io) && !(y >= 0 && y <= 1)) rni_io_refuse(io, RN_ERR_CORRUPT);
 }
+
 #ifdef AGG_DOUBLE
 typedef uint64_t rni_word;
 #else
 typedef uint32_t rni_word;
 #endif
+
 /* 4 or 8 bytes each; finite, at least low */
-static void rni_io_reals(rni_io *io, rn_real *x, size_t n, double low) {
-    size_t i, b;
-    if (!aggi_product_fits(n, sizeof *x) || !rni_io_room(io, n * sizeof *x)) {
-        io->bad = 1;
-        return;
-    }
+static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low) {
+    size_t i;
+    if (!aggi_product_fits(n, sizeof *x)) rni_io_refuse(io, RN_ERR_CORRUPT);
+    if (!rni_io_room(io, n * sizeof *x)) return;
     for (i = 0; i < n && io->mode != RNI_COUNT; i++) {
         const size_t at = io->at + i * sizeof *x;
-        rni_word bits = 0;
-        rn_real y = x[i];
-        memcpy(&bits, &y, sizeof y);
+        rni_word bits;
+        rn_real y;
         if (io->mode == RNI_WRITE) {
-            for (b = 0; b < sizeof *x; b++) io->to[at + b] = (unsigned char)(bits >> (8 * b));
+            memcpy(&bits, &x[i], sizeof bits);
+            rni_put(io->to + at, bits, sizeof bits);
             continue;
         }
-        for (b = 0, bits = 0; b < sizeof *x; b++)
-            bits |= (rni_word)((rni_word)io->from[at + b] << (8 * b));
+        bits = (rni_word)rni_get(io->from + at, sizeof bits);
         memcpy(&y, &bits, sizeof y);
-        if (!(y - y == 0 && (double)y >= low)) io->bad = 1;
+        if (!(y - y == 0 && (double)y >= low)) rni_io_refuse(io, RN_ERR_CORRUPT);
         if (io->mode == RNI_READ) x[i] = y;
     }
     io->at += n * sizeof *x;
 }
 
-static void rni_io_real(rni_io *io, rn_real *x, size_t n) {
-    rni_io_reals(io, x, n, -AGGI_REAL_MAX);
+static void rni_io_reals(rni_io *io, rn_real *x, size_t n) {
+    rni_io_reals_from(io, x, n, -AGGI_REAL_MAX);
 }
 
+/* All zeros is the one state that the generator cannot leave. */
 static void rni_io_random(rni_io *io, rn_random *r) {
     uint64_t any = 0;
     size_t i;
@@ -3519,7 +3556,7 @@ static void rni_io_random(rni_io *io, rn_random *r) {
         any |= y;
         if (io->mode == RNI_READ) r->s[i] = y;
     }
-    if (io->mode >= RNI_CHECK && !any) io->bad = 1; /* the one state the generator cannot leave */
+    if (rni_io_reads(io) && !any) rni_io_refuse(io, RN_ERR_CORRUPT);
 }
 
 static uint32_t rni_crc32(const unsigned char *p, size_t n) {
@@ -3532,101 +3569,110 @@ static uint32_t rni_crc32(const unsigned char *p, size_t n) {
     return ~crc;
 }
 
-/* FNV-1a by 8 bytes */
+/* Fingerprints: a hash (FNV-1a, by 8 bytes) of the sizes and options that a saved state depends
+   on. */
+#define RNI_HASH_START 0xcbf29ce484222325u
+
 static uint64_t rni_hash(uint64_t h, uint64_t x) {
     int i;
     for (i = 0; i < 8; i++) h = (h ^ ((x >> (8 * i)) & 255u)) * 0x100000001b3u;
     return h;
 }
 
-/* sizes and options a saved state depends on */
-static uint64_t rni_agent_print(const rn_agent *a) {
+static uint64_t rni_agent_fingerprint(const rn_agent *a) {
     const rn_method *m = &a->method;
-    uint64_t h = rni_hash(0xcbf29ce484222325u, a->policy.dim);
-    h = rni_hash(rni_hash(h, a->policy.obs_dim), a->policy.act_dim);
-    h = rni_hash(rni_hash(h, a->policy.actions), m->horizon);
-    h = rni_hash(rni_hash(h, m->batch), aggi_bits(m->discount));
-    h = rni_hash(rni_hash(h, (uint64_t)m->estimator), (uint64_t)m->baseline);
-    h = rni_hash(rni_hash(h, m->no_hessian ? 1 : 0),
-                 (uint64_t)(m->causal ? 2 : 0) + (m->whiten ? 1 : 0) + (m->no_memory ? 4 : 0));
-    h = rni_hash(rni_hash(h, aggi_bits(m->clip)), aggi_bits(m->forget));
-    return rni_hash(rni_hash(h, aggi_bits(m->ridge)), a->env.state_size);
+    uint64_t h = rni_hash(RNI_HASH_START, a->policy.dim);
+    h = rni_hash(h, a->policy.obs_dim);
+    h = rni_hash(h, a->policy.act_dim);
+    h = rni_hash(h, a->policy.actions);
+    h = rni_hash(h, m->horizon);
+    h = rni_hash(h, m->batch);
+    h = rni_hash(h, aggi_bits(m->discount));
+    h = rni_hash(h, (uint64_t)m->estimator);
+    h = rni_hash(h, (uint64_t)m->baseline);
+    h = rni_hash(h, m->no_hessian ? 1 : 0);
+    h = rni_hash(h, (m->whiten ? 1u : 0u) | (m->causal ? 2u : 0u) | (m->no_memory ? 4u : 0u));
+    h = rni_hash(h, aggi_bits(m->clip));
+    h = rni_hash(h, aggi_bits(m->forget));
+    h = rni_hash(h, aggi_bits(m->ridge));
+    return rni_hash(h, a->env.state_size);
 }
 
-static uint64_t rni_server_print(const rn_server *s) {
-    uint64_t h = rni_hash(rni_hash(0xcbf29ce484222325u, s->desc.n), s->desc.dim);
-    return rni_hash(rni_hash(h, (uint64_t)s->desc.update), aggi_bits(s->desc.radius));
+static uint64_t rni_server_fingerprint(const rn_server *s) {
+    uint64_t h = rni_hash(RNI_HASH_START, s->desc.n);
+    h = rni_hash(h, s->desc.dim);
+    h = rni_hash(h, (uint64_t)s->desc.update);
+    return rni_hash(h, aggi_bits(s->desc.radius));
 }
 
-static uint64_t rni_trainer_print(const rn_trainer *t) {
-    uint64_t h = rni_server_print(t->server);
+static uint64_t rni_trainer_fingerprint(const rn_trainer *t) {
+    uint64_t h = rni_server_fingerprint(t->server);
     size_t i;
-    for (i = 0; i < t->desc.agents; i++) h = rni_hash(h, rni_agent_print(t->agents[i]));
+    for (i = 0; i < t->desc.agents; i++) h = rni_hash(h, rni_agent_fingerprint(t->agents[i]));
     return h;
 }
 
+/* The fields, object by object. */
+
 static void rni_io_baseline(rni_io *io, rni_baseline *b, size_t horizon) {
     if (b->sum) {
-        rni_io_f64(io, b->sum, horizon);
-        rni_io_f64(io, b->count, horizon);
+        rni_io_numbers(io, b->sum, horizon);
+        rni_io_numbers(io, b->count, horizon);
     }
     if (!b->n) return;
-    rni_io_f64(io, b->A, b->n * b->n);
-    rni_io_f64(io, b->b, b->n);
-    rni_io_f64(io, b->coef, b->n);
+    rni_io_numbers(io, b->A, b->n * b->n);
+    rni_io_numbers(io, b->b, b->n);
+    rni_io_numbers(io, b->coef, b->n);
 }
 
+/* An environment may refuse its bytes; those before it, which are counted, are then put back. */
 static void rni_io_env(rni_io *io, rn_agent *a) {
-    if (!rni_io_room(io, a->env.state_size)) return;
-    if (io->mode == RNI_WRITE) a->env.save(a->env.self, io->to + io->at);
-    if (io->mode == RNI_CHECK) a->env_bytes = io->from + io->at;
-    io->at += a->env.state_size;
+    const rn_env *e = &a->env;
+    if (!rni_io_room(io, e->state_size)) return;
+    if (!e->state_size) io->no_save = 1;
+    if (io->mode == RNI_WRITE) e->save(e->self, io->to + io->at);
+    if (io->mode == RNI_LOAD_ENVS) {
+        e->save(e->self, a->env_backup);
+        if (e->load(e->self, io->from + io->at))
+            io->envs++;
+        else
+            rni_io_refuse(io, RN_ERR_CORRUPT);
+    }
+    if (io->mode == RNI_UNDO_ENVS && io->envs) {
+        (void)e->load(e->self, a->env_backup);
+        io->envs--;
+    }
+    io->at += e->state_size;
 }
 
-/* gives whether it is in the middle of a round */
-static int rni_io_agent(rni_io *io, rn_agent *a) {
+static void rni_io_trajectory(rni_io *io, rn_agent *a) {
+    const size_t t = rni_io_size(io, &a->t, 0, a->method.horizon - 1);
+    rni_io_reals(io, a->hat, a->policy.dim);
+    rni_io_reals(io, a->obs, (t + 1) * a->policy.obs_dim);
+    rni_io_reals(io, a->act, t * a->policy.act_dim);
+    rni_io_numbers(io, a->reward, t);
+    rni_io_env(io, a);
+}
+
+/* in the middle of a round */
+static void rni_io_round(rni_io *io, rn_agent *a) {
     const size_t dim = a->policy.dim, m = a->method.batch;
-    size_t t, trajectories;
-    int playing;
-    a->env_bytes = NULL;
-    rni_io_random(io, &a->random);
-    rni_io_count(io, &a->stats.rounds);
-    rni_io_count(io, &a->stats.trajectories);
-    rni_io_count(io, &a->stats.steps);
-    rni_io_f64(io, &a->stats.mean_return, 1);
-    rni_io_f64(io, &a->stats.mean_length, 1);
-    rni_io_baseline(io, &a->baseline, a->method.horizon);
-    if (rni_io_flag(io, &a->has_d)) {
-        rni_io_real(io, a->d, dim);
-        rni_io_real(io, a->before, dim);
-    }
-    if (!rni_io_flag(io, &a->busy)) return 0;
-    playing = rni_io_flag(io, &a->playing);
-    trajectories = rni_io_size(io, &a->trajectories, m, 2 * m);
-    if (trajectories != m && trajectories != 2 * m) io->bad = 1;
+    const int playing = rni_io_flag(io, &a->playing);
+    const size_t trajectories = rni_io_size(io, &a->trajectories, m, 2 * m);
+    if (trajectories != m && trajectories != 2 * m) rni_io_refuse(io, RN_ERR_CORRUPT);
     (void)rni_io_size(io, &a->trajectory, 0, trajectories - 1);
     rni_io_share(io, &a->eta);
-    rni_io_f64(io, &a->sum_return, 1);
-    rni_io_f64(io, &a->sum_length, 1);
-    rni_io_real(io, a->theta, dim);
-    rni_io_real(io, a->g, dim);
-    rni_io_real(io, a->v, dim);
-    if (!playing) return 1;
-    t = rni_io_size(io, &a->t, 0, a->method.horizon - 1);
-    rni_io_real(io, a->hat, dim);
-    rni_io_real(io, a->obs, (t + 1) * a->policy.obs_dim);
-    rni_io_real(io, a->act, t * a->policy.act_dim);
-    rni_io_f64(io, a->reward, t);
-    rni_io_env(io, a);
-    return 1;
+    rni_io_numbers(io, &a->sum_return, 1);
+    rni_io_numbers(io, &a->sum_length, 1);
+    rni_io_reals(io, a->theta, dim);
+    rni_io_reals(io, a->g, dim);
+    rni_io_reals(io, a->v, dim);
+    if (playing) rni_io_trajectory(io, a);
 }
 
 /* what is not saved because it follows from the rest */
 static void rni_agent_wake(rn_agent *a) {
-    if (!a->has_d && a->busy) {
-        memset(a->d, 0, a->policy.dim * sizeof *a->d);
-        memcpy(a->before, a->theta, a->policy.dim * sizeof *a->theta);
-    }
+    if (!a->has_d && a->busy) rni_agent_first_round(a);
     if (!a->busy)
         a->playing = 0;
     else
@@ -3635,18 +3681,40 @@ static void rni_agent_wake(rn_agent *a) {
         a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
 }
 
+/* Returns whether it is in the middle of a round. */
+static int rni_io_agent(rni_io *io, rn_agent *a) {
+    int busy;
+    rni_io_random(io, &a->random);
+    rni_io_counter(io, &a->stats.rounds);
+    rni_io_counter(io, &a->stats.trajectories);
+    rni_io_counter(io, &a->stats.steps);
+    rni_io_numbers(io, &a->stats.mean_return, 1);
+    rni_io_numbers(io, &a->stats.mean_length, 1);
+    rni_io_baseline(io, &a->baseline, a->method.horizon);
+    if (rni_io_flag(io, &a->has_d)) {
+        rni_io_reals(io, a->d, a->policy.dim);
+        rni_io_reals(io, a->before, a->policy.dim);
+    }
+    busy = rni_io_flag(io, &a->busy);
+    if (busy) rni_io_round(io, a);
+    if (io->mode == RNI_READ) rni_agent_wake(a);
+    return busy;
+}
+
 static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_random(io, &s->random);
     (void)rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
     rni_io_share(io, &s->power1);
     rni_io_share(io, &s->power2);
-    rni_io_real(io, s->theta, s->desc.dim);
-    rni_io_real(io, s->d, s->desc.dim);
+    rni_io_reals(io, s->theta, s->desc.dim);
+    rni_io_reals(io, s->d, s->desc.dim);
     if (!s->m) return;
-    rni_io_real(io, s->m, s->desc.dim);
-    rni_io_reals(io, s->v, s->desc.dim, 0);
+    rni_io_reals(io, s->m, s->desc.dim);
+    rni_io_reals_from(io, s->v, s->desc.dim, 0);
 }
 
+/* An agent in the middle of a round must be one that the trainer waits for: nobody else would end
+   its round. */
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i;
     int busy;
@@ -3655,221 +3723,152 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     busy = rni_io_flag(io, &t->busy);
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {
-        const rn_status s =
-            (rn_status)rni_io_u64(io, (uint64_t)t->status[i], 0, RN_STATUS_COUNT - 1);
-        if (io->mode == RNI_READ) t->status[i] = s;
+        const rn_status s = rni_io_status(io, &t->status[i]);
         if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE))
-            io->bad = 1; /* else nobody would end its round */
+            rni_io_refuse(io, RN_ERR_CORRUPT);
     }
 }
 
-/* the envelope: magic, version, size of a number, kind, fingerprint, the fields, CRC-32 of all that
-   */
-enum { RNI_KIND_AGENT = 1, RNI_KIND_SERVER, RNI_KIND_TRAINER };
+/* An object is its kind and its address. The numbers are written to the bytes. */
+typedef enum rni_kind { RNI_AGENT = 1, RNI_SERVER, RNI_TRAINER } rni_kind;
 
-typedef struct rni_object {
-    int kind;
-    rn_agent *agent;
-    rn_server *server;
-    rn_trainer *trainer;
-} rni_object;
-
-#define RNI_MAGIC ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
-
-static uint64_t rni_object_print(const rni_object *o) {
-    if (o->kind == RNI_KIND_AGENT) return rni_agent_print(o->agent);
-    if (o->kind == RNI_KIND_SERVER) return rni_server_print(o->server);
-    return rni_trainer_print(o->trainer);
+static uint64_t rni_fingerprint(rni_kind kind, const void *object) {
+    if (kind == RNI_AGENT) return rni_agent_fingerprint((const rn_agent *)object);
+    if (kind == RNI_SERVER) return rni_server_fingerprint((const rn_server *)object);
+    return rni_trainer_fingerprint((const rn_trainer *)object);
 }
 
-static void rni_io_object(rni_io *io, const rni_object *o) {
-    (void)rni_io_u64(io, RNI_MAGIC, RNI_MAGIC, RNI_MAGIC);
-    (void)rni_io_u64(io, sizeof(rn_real), sizeof(rn_real), sizeof(rn_real));
-    (void)rni_io_u64(io, (uint64_t)o->kind, (uint64_t)o->kind, (uint64_t)o->kind);
-    (void)rni_io_u64(io, rni_object_print(o), 0, (uint64_t)-1);
-    if (o->kind == RNI_KIND_AGENT)
-        (void)rni_io_agent(io, o->agent);
-    else if (o->kind == RNI_KIND_SERVER)
-        rni_io_server(io, o->server);
-    else
-        rni_io_trainer(io, o->trainer);
+static void rni_io_fields(rni_io *io, rni_kind kind, void *object) {
+    if (kind == RNI_AGENT) (void)rni_io_agent(io, (rn_agent *)object);
+    if (kind == RNI_SERVER) rni_io_server(io, (rn_server *)object);
+    if (kind == RNI_TRAINER) rni_io_trainer(io, (rn_trainer *)object);
 }
 
-static size_t rni_save_size(const rni_object *o) {
+/* The envelope: magic and version, size of a number, kind, fingerprint, the fields, CRC-32 of all
+   that. Whether the bytes are ours and whole is looked at before what they hold, so the CRC, though
+   last, is checked first. */
+#define RNI_MAGIC    ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
+#define RNI_ENVELOPE ((size_t)40)
+
+static void rni_io_check_crc(rni_io *io) {
+    if (!rni_io_reads(io) || io->status != RN_OK) return;
+    if (io->size < RNI_ENVELOPE) {
+        rni_io_refuse(io, RN_ERR_CORRUPT);
+        return;
+    }
+    io->size -= 8;
+    if (io->mode == RNI_CHECK && rni_get(io->from + io->size, 8) != rni_crc32(io->from, io->size))
+        rni_io_refuse(io, RN_ERR_CORRUPT);
+}
+
+static rn_status rni_io_object(rni_io *io, rni_kind kind, void *object) {
+    rni_io_expect(io, RNI_MAGIC, RN_ERR_FORMAT);
+    rni_io_expect(io, sizeof(rn_real), RN_ERR_FORMAT);
+    rni_io_check_crc(io);
+    rni_io_expect(io, (uint64_t)kind, RN_ERR_MISMATCH);
+    rni_io_expect(io, rni_fingerprint(kind, object), RN_ERR_MISMATCH);
+    rni_io_fields(io, kind, object);
+    if (!rni_io_reads(io))
+        (void)rni_io_u64(io, io->mode == RNI_WRITE ? rni_crc32(io->to, io->at) : 0, 0, 0);
+    else if (io->at != io->size)
+        rni_io_refuse(io, RN_ERR_CORRUPT);
+    return io->status;
+}
+
+/* The walk takes an address that it could write to, as loading does. Counting and writing change
+   nothing, but have only the address of a const object: they get a copy of its struct, and no const
+   is cast away. What the struct points to is shared. */
+typedef union rni_copy {
+    rn_agent agent;
+    rn_server server;
+    rn_trainer trainer;
+} rni_copy;
+
+static void rni_copy_make(rni_copy *copy, rni_kind kind, const void *object) {
+    if (kind == RNI_AGENT) copy->agent = *(const rn_agent *)object;
+    if (kind == RNI_SERVER) copy->server = *(const rn_server *)object;
+    if (kind == RNI_TRAINER) copy->trainer = *(const rn_trainer *)object;
+}
+
+static size_t rni_save_size(rni_kind kind, const void *object) {
+    rni_copy copy;
     rni_io io;
+    if (!object) return 0;
+    rni_copy_make(&copy, kind, object);
     memset(&io, 0, sizeof io);
-    io.mode = RNI_COUNT;
-    rni_io_object(&io, o);
-    return io.bad ? 0 : io.at + 8;
+    return rni_io_object(&io, kind, &copy) == RN_OK ? io.at : 0;
 }
 
-static rn_status rni_save(const rni_object *o, void *bytes, size_t size) {
-    const size_t need = rni_save_size(o);
+static rn_status rni_save(rni_kind kind, const void *object, void *bytes, size_t size) {
+    rni_copy copy;
     rni_io io;
+    if (!object) return RN_ERR_ARG;
+    rni_copy_make(&copy, kind, object);
+    memset(&io, 0, sizeof io);
+    (void)rni_io_object(&io, kind, &copy);
+    if (io.no_save) return RN_ERR_NO_SAVE;
     if (!bytes) return RN_ERR_ARG;
-    if (!need || size < need) return RN_ERR_MEMORY;
-    memset(&io, 0, sizeof io);
+    if (io.status != RN_OK || size < io.at) return RN_ERR_MEMORY;
     io.mode = RNI_WRITE;
     io.to = (unsigned char *)bytes;
-    io.size = need;
-    rni_io_object(&io, o);
-    (void)rni_io_u64(&io, rni_crc32(io.to, io.at), 0, 0);
-    return RN_OK;
-}
-
-static rn_status rni_load_check(const rni_object *o, const unsigned char *bytes, size_t size) {
-    rni_io io;
-    uint64_t print;
-    memset(&io, 0, sizeof io);
-    io.mode = RNI_CHECK;
-    io.from = bytes;
-    io.size = size;
-    (void)rni_io_u64(&io, 0, RNI_MAGIC, RNI_MAGIC);
-    (void)rni_io_u64(&io, 0, sizeof(rn_real), sizeof(rn_real));
-    if (io.bad) return RN_ERR_FORMAT;
-    (void)rni_io_u64(&io, 0, (uint64_t)o->kind, (uint64_t)o->kind);
-    print = rni_io_u64(&io, 0, 0, (uint64_t)-1);
-    if (size < 40) return RN_ERR_CORRUPT;
-    io.bad = 0;
-    io.at = size - 8;
-    if (rni_io_u64(&io, 0, 0, (uint64_t)-1) != rni_crc32(bytes, size - 8)) return RN_ERR_CORRUPT;
-    io.at = 16;
-    (void)rni_io_u64(&io, 0, (uint64_t)o->kind, (uint64_t)o->kind);
-    if (io.bad || print != rni_object_print(o)) return RN_ERR_MISMATCH;
+    io.size = io.at;
     io.at = 0;
-    io.size = size - 8;
-    rni_io_object(&io, o);
-    return io.bad || io.at != size - 8 ? RN_ERR_CORRUPT : RN_OK;
+    return rni_io_object(&io, kind, &copy);
 }
 
-static size_t rni_object_agents(const rni_object *o) {
-    return o->kind == RNI_KIND_AGENT     ? 1
-           : o->kind == RNI_KIND_TRAINER ? o->trainer->desc.agents
-                                         : 0;
-}
-
-static rn_agent *rni_object_agent(const rni_object *o, size_t i) {
-    return o->kind == RNI_KIND_AGENT ? o->agent : o->trainer->agents[i];
-}
-
-/* the only part that others may refuse; then all are put back */
-static rn_status rni_load_envs(const rni_object *o) {
-    const size_t n = rni_object_agents(o);
-    size_t i;
-    for (i = 0; i < n; i++) {
-        rn_agent *a = rni_object_agent(o, i);
-        if (!a->env_bytes) continue;
-        a->env.save(a->env.self, a->env_backup);
-        if (a->env.load(a->env.self, a->env_bytes)) continue;
-        while (i-- > 0) {
-            a = rni_object_agent(o, i);
-            if (a->env_bytes) (void)a->env.load(a->env.self, a->env_backup);
-        }
-        return RN_ERR_CORRUPT;
-    }
-    return RN_OK;
-}
-
-static rn_status rni_load(const rni_object *o, const void *bytes, size_t size) {
-    rn_status s;
+/* one walk over the bytes */
+static rni_io rni_load_walk(int mode, rni_kind kind, void *object, const void *bytes, size_t size,
+                            size_t envs) {
     rni_io io;
-    size_t i;
-    if (!bytes) return RN_ERR_ARG;
-    s = rni_load_check(o, (const unsigned char *)bytes, size);
-    for (i = 0; s == RN_OK && i < rni_object_agents(o); i++)
-        if (rni_object_agent(o, i)->env_bytes && !rni_object_agent(o, i)->env.state_size)
-            s = RN_ERR_NO_SAVE;
-    if (s == RN_OK) s = rni_load_envs(o);
-    if (s != RN_OK) return s;
     memset(&io, 0, sizeof io);
-    io.mode = RNI_READ;
+    io.mode = mode;
     io.from = (const unsigned char *)bytes;
-    io.size = size - 8;
-    rni_io_object(&io, o);
-    for (i = 0; i < rni_object_agents(o); i++) rni_agent_wake(rni_object_agent(o, i));
-    return RN_OK;
+    io.size = size;
+    io.envs = envs;
+    (void)rni_io_object(&io, kind, object);
+    return io;
 }
 
-static rn_status rni_agent_savable(const rn_agent *a) {
-    return a->busy && a->playing && !a->env.state_size ? RN_ERR_NO_SAVE : RN_OK;
+static rn_status rni_load(rni_kind kind, void *object, const void *bytes, size_t size) {
+    rni_io io;
+    if (!object || !bytes) return RN_ERR_ARG;
+    io = rni_load_walk(RNI_CHECK, kind, object, bytes, size, 0);
+    if (io.status != RN_OK) return io.status;
+    if (io.no_save) return RN_ERR_NO_SAVE;
+    io = rni_load_walk(RNI_LOAD_ENVS, kind, object, bytes, size, 0);
+    if (io.status == RN_OK)
+        (void)rni_load_walk(RNI_READ, kind, object, bytes, size, 0);
+    else
+        (void)rni_load_walk(RNI_UNDO_ENVS, kind, object, bytes, size, io.envs);
+    return io.status;
 }
 
-/* saving does not change the object; the walk takes a pointer that could, so it gets a copy of the
-   struct */
-RN_API size_t rn_agent_save_size(const rn_agent *a) {
-    rni_object o = {RNI_KIND_AGENT, NULL, NULL, NULL};
-    rn_agent copy;
-    if (!a) return 0;
-    copy = *a;
-    o.agent = &copy;
-    return rni_save_size(&o);
-}
+RN_API size_t rn_agent_save_size(const rn_agent *a) { return rni_save_size(RNI_AGENT, a); }
+RN_API size_t rn_server_save_size(const rn_server *s) { return rni_save_size(RNI_SERVER, s); }
+RN_API size_t rn_trainer_save_size(const rn_trainer *t) { return rni_save_size(RNI_TRAINER, t); }
 
 RN_API rn_status rn_agent_save(const rn_agent *a, void *bytes, size_t size) {
-    rni_object o = {RNI_KIND_AGENT, NULL, NULL, NULL};
-    rn_agent copy;
-    if (!a) return RN_ERR_ARG;
-    if (rni_agent_savable(a) != RN_OK) return rni_agent_savable(a);
-    copy = *a;
-    o.agent = &copy;
-    return rni_save(&o, bytes, size);
-}
-
-RN_API rn_status rn_agent_load(rn_agent *a, const void *bytes, size_t size) {
-    rni_object o = {RNI_KIND_AGENT, NULL, NULL, NULL};
-    o.agent = a;
-    return a ? rni_load(&o, bytes, size) : RN_ERR_ARG;
-}
-
-RN_API size_t rn_server_save_size(const rn_server *s) {
-    rni_object o = {RNI_KIND_SERVER, NULL, NULL, NULL};
-    rn_server copy;
-    if (!s) return 0;
-    copy = *s;
-    o.server = &copy;
-    return rni_save_size(&o);
+    return rni_save(RNI_AGENT, a, bytes, size);
 }
 
 RN_API rn_status rn_server_save(const rn_server *s, void *bytes, size_t size) {
-    rni_object o = {RNI_KIND_SERVER, NULL, NULL, NULL};
-    rn_server copy;
-    if (!s) return RN_ERR_ARG;
-    copy = *s;
-    o.server = &copy;
-    return rni_save(&o, bytes, size);
-}
-
-RN_API rn_status rn_server_load(rn_server *s, const void *bytes, size_t size) {
-    rni_object o = {RNI_KIND_SERVER, NULL, NULL, NULL};
-    o.server = s;
-    return s ? rni_load(&o, bytes, size) : RN_ERR_ARG;
-}
-
-RN_API size_t rn_trainer_save_size(const rn_trainer *t) {
-    rni_object o = {RNI_KIND_TRAINER, NULL, NULL, NULL};
-    rn_trainer copy;
-    if (!t) return 0;
-    copy = *t;
-    o.trainer = &copy;
-    return rni_save_size(&o);
+    return rni_save(RNI_SERVER, s, bytes, size);
 }
 
 RN_API rn_status rn_trainer_save(const rn_trainer *t, void *bytes, size_t size) {
-    rni_object o = {RNI_KIND_TRAINER, NULL, NULL, NULL};
-    rn_trainer copy;
-    size_t i;
-    if (!t) return RN_ERR_ARG;
-    for (i = 0; i < t->desc.agents; i++)
-        if (rni_agent_savable(t->agents[i]) != RN_OK) return RN_ERR_NO_SAVE;
-    copy = *t;
-    o.trainer = &copy;
-    return rni_save(&o, bytes, size);
+    return rni_save(RNI_TRAINER, t, bytes, size);
+}
+
+RN_API rn_status rn_agent_load(rn_agent *a, const void *bytes, size_t size) {
+    return rni_load(RNI_AGENT, a, bytes, size);
+}
+
+RN_API rn_status rn_server_load(rn_server *s, const void *bytes, size_t size) {
+    return rni_load(RNI_SERVER, s, bytes, size);
 }
 
 RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) {
-    rni_object o = {RNI_KIND_TRAINER, NULL, NULL, NULL};
-    o.trainer = t;
-    return t ? rni_load(&o, bytes, size) : RN_ERR_ARG;
+    return rni_load(RNI_TRAINER, t, bytes, size);
 }
 
 /* ---- 12 evaluation --------------------------------------------------------------------------- */

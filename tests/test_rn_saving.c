@@ -50,6 +50,33 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
     PASS();
 }
 
+/* not a byte of its memory, even after a state was refused at its very end */
+TEST saving_changes_nothing(int kind) {
+    static setup s;
+    static unsigned char block[1 << 18], copy[sizeof block], state[1 << 16];
+    rn_trainer *t;
+    setup_make(&s, kind);
+    memset(block, 0, sizeof block);
+    ASSERT_EQ(RN_OK, rn_trainer_init(&t, &s.d, block, sizeof block));
+    for (int i = 0; i < 3; i++) {
+        bytes longer;
+        longer.at = state;
+        longer.size = rn_trainer_save_size(t) + 8;
+        ASSERT(longer.size > 8 && longer.size <= sizeof state);
+        ASSERT_EQ(RN_OK, rn_trainer_save(t, state, sizeof state));
+        reseal(longer);
+        ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(t, longer.at, longer.size));
+        memcpy(copy, block, sizeof block);
+        ASSERT_EQ(longer.size - 8, rn_trainer_save_size(t));
+        ASSERT_EQ(RN_OK, rn_trainer_save(t, state, sizeof state));
+        ASSERT_EQ(RN_OK, rn_agent_save(rn_trainer_agent(t, 0), state, sizeof state));
+        ASSERT_EQ(RN_OK, rn_server_save(rn_trainer_server(t), state, sizeof state));
+        ASSERT_EQ(0, memcmp(block, copy, sizeof block));
+        (void)rn_trainer_tick(t, 14, NULL);
+    }
+    PASS();
+}
+
 TEST agents_and_servers_resume(void) {
     static setup s, other;
     rn_trainer *t, *u;
@@ -533,6 +560,7 @@ SUITE(resuming) {
         RUN_TESTp(resumed_runs_keep_the_bits, kind, 1);
         RUN_TESTp(resumed_runs_keep_the_bits, kind, 7);
     }
+    for (int kind = 0; kind < KINDS; kind++) RUN_TESTp(saving_changes_nothing, kind);
     RUN_TEST(agents_and_servers_resume);
     RUN_TEST(tasks_that_cannot_be_saved);
 }
