@@ -572,10 +572,29 @@ RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps);
 /* clang-format on */
 
 /* ---- stop here if you only want the API ------------------------------------------------------ */
+
 #if defined(RESNHARPG_IMPLEMENTATION) && !defined(RESNHARPG_IMPLEMENTED)
 #define RESNHARPG_IMPLEMENTED
-/* 1 helpers, 2 mathematics, 3 random numbers, 4 matrix kernel, 5 networks, 6 tables, 7 estimators,
-   8 agent, 9 server, 10 trainer, 11 saving, 12 evaluation, 13 theory */
+
+/* How a round runs: Algorithm 1 of the paper. On the left the section.
+
+   10 rn_trainer_run_round             rn_trainer_tick without a limit
+    8   rn_agent_begin_round           every agent gets theta_t and eta_t; u = theta_t - theta_{t-1}
+    8   rn_agent_tick                  every agent, each as a job: first tau, then tau^
+    8     rni_agent_start_trajectory   q ~ U[0,1], theta^ = q theta_t + (1-q) theta_{t-1}
+    8     rni_play_step                policy.act, then env.step, at most H times
+    8     rni_agent_weights            rewards to Psi, less the baseline: section 7
+    8     rni_agent_add_g              g(tau, theta_t) by policy.grad
+    8     rni_agent_add_v              v = B(tau^, theta^) u by rn_add_hessian_product, section 7
+  5,6       rni_net_*, rni_table_*     policies; networks are matrix products: section 4
+    8     rni_agent_end_round          d = (1-eta) (d + v) + eta g
+   10   rni_trainer_rows               what each agent sends: its d, or an attack
+    9   rn_server_update               d = F(d_1 .. d_N), theta_{t+1} = theta_t + gamma_t d/||d||
+
+   Sections: 1 helpers, 2 mathematics, 3 random numbers, 4 matrix products, 5 networks, 6 tables and
+   any policy, 7 estimators, 8 agent, 9 schedules and server, 10 trainer, 11 saving, 12 evaluation,
+   13 theory. rni_ names are private; aggi_ names are the core's in aggregators.h. */
+
 #if !defined(AGGREGATORS_IMPLEMENTATION) && !defined(RN_NO_AGGREGATORS)
 #define AGGREGATORS_IMPLEMENTATION
 #endif
@@ -3980,21 +3999,26 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t tr
 }
 
 /* ---- 13 theory: the lemmas of the paper's appendix ------------------------------------------- */
+
+static int rni_positive(double x) { return x > 0 && aggi_finite(x); }
+
+static int rni_not_negative(double x) { return x >= 0 && aggi_finite(x); }
+
 static int rni_theory_ok(const rn_assumptions *p, double T) {
-    return p && p->G1 > 0 && p->G2 > 0 && p->R > 0 && p->muF > 0 && p->discount >= 0 &&
-           p->discount < 1 && p->lambda >= 0 && p->eps_bias >= 0 && p->gap >= 0 && p->sigma2 >= 0 &&
-           p->sigmaH2 >= 0 && p->n > p->f && T >= 1 && aggi_finite(T) && aggi_finite(p->G1) &&
-           aggi_finite(p->G2) && aggi_finite(p->R) && aggi_finite(p->muF) &&
-           aggi_finite(p->lambda) && aggi_finite(p->eps_bias) && aggi_finite(p->gap) &&
-           aggi_finite(p->sigma2) && aggi_finite(p->sigmaH2);
+    if (!p || !(T >= 1) || !aggi_finite(T) || !(p->n > p->f)) return 0;
+    if (!rni_positive(p->G1) || !rni_positive(p->G2)) return 0;
+    if (!rni_positive(p->R) || !rni_positive(p->muF)) return 0;
+    if (!(p->discount >= 0 && p->discount < 1)) return 0;
+    return rni_not_negative(p->lambda) && rni_not_negative(p->eps_bias) &&
+           rni_not_negative(p->gap) && rni_not_negative(p->sigma2) && rni_not_negative(p->sigmaH2);
 }
 
 RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
     rn_constants c = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
-    double rest, decay, step, s2, h2;
+    double rest, decay, ratio, s2, h2;
     if (!rni_theory_ok(p, T)) return c;
     rest = 1 - p->discount;
-    step = p->G1 / p->muF;
+    ratio = p->G1 / p->muF;
     c.H = aggi_log(T + 1) / rest;
     decay = p->discount > 0 ? rni_exp(c.H * aggi_log(p->discount)) : 0; /* discount^H */
     c.L = p->R * (p->G1 * p->G1 + p->G2) / (rest * rest);
@@ -4004,31 +4028,33 @@ RN_API rn_constants rn_theory_constants(const rn_assumptions *p, double T) {
     c.D_h = p->R * (p->G2 + p->G1 * p->G1) / rest * (1 / rest + c.H);
     s2 = p->sigma2 > 0 ? p->sigma2 : c.G_g * c.G_g;
     h2 = p->sigmaH2 > 0 ? p->sigmaH2 : c.G_H * c.G_H;
-    c.C1 = c.G_g + 6 * step * (c.L + c.G_H);
-    c.C2 = 2 * s2 + 12 * (2 * c.L * c.L + h2 + c.D_h * c.D_h * decay * decay) * 6 * step +
+    c.C1 = c.G_g + 6 * ratio * (c.L + c.G_H);
+    c.C2 = 2 * s2 + 12 * (2 * c.L * c.L + h2 + c.D_h * c.D_h * decay * decay) * 6 * ratio +
            24 * c.D_g * c.D_g;
-    c.C3 = 16 * step * c.D_g + 18 * step * step * c.L + 950 * c.C1 * step * p->lambda;
+    c.C3 = 16 * ratio * c.D_g + 18 * ratio * ratio * c.L + 950 * c.C1 * ratio * p->lambda;
     return c;
 }
 
-/* the bound without its first term, which T does not change */
+/* The bound without its first term, which T does not change. Constants so large that they overflow
+   bound nothing: +Inf. */
 static double rni_theory_gap(const rn_assumptions *p, double T) {
     const rn_constants c = rn_theory_constants(p, T);
-    const double honest = (double)(p->n - p->f), endless = aggi_from_bits(AGGI_INF);
+    const double honest = (double)(p->n - p->f);
     const double noise = aggi_sqrt(c.C2 * (1 + aggi_log(T)) / honest);
     const double attacks =
         p->lambda > 0 ? c.C1 * p->lambda * aggi_sqrt(2 * aggi_log(honest * (T + 1))) : 0;
     const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
                        32 * p->G1 / (p->muF * aggi_sqrt(T + 1)) * (noise + attacks);
-    return sum == sum ? sum : endless; /* constants so large that they overflow bound nothing */
+    return sum == sum ? sum : aggi_from_bits(AGGI_INF);
 }
 
 RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
-    return rni_theory_ok(p, T) ? aggi_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T)
-                               : -1;
+    if (!rni_theory_ok(p, T)) return -1;
+    return aggi_sqrt(p->eps_bias) / (1 - p->discount) + rni_theory_gap(p, T);
 }
 
-/* two a round; doubling, then halving */
+/* Two trajectories a round. The least T by doubling, then halving; rounded up where doubles still
+   have a fraction. */
 RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
     double low = 1, high = 1;
     int i;
@@ -4046,8 +4072,8 @@ RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
         else
             high = middle;
     }
-    high = high < 4503599627370496.0 ? (double)((uint64_t)high + ((double)(uint64_t)high < high))
-                                     : high;
+    if (high < 4503599627370496.0)
+        high = (double)((uint64_t)high + ((double)(uint64_t)high < high));
     return 2 * high;
 }
 
