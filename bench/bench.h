@@ -3,7 +3,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 #ifndef _POSIX_C_SOURCE
-  #define _POSIX_C_SOURCE 200809L
+#define _POSIX_C_SOURCE 200809L
 #endif
 #include <math.h>
 #include <stdint.h>
@@ -12,19 +12,19 @@
 #include <string.h>
 #include <time.h>
 #if defined(__GNUC__) && defined(__x86_64__)
-  #include <immintrin.h>
-  #define BENCH_X86 1
+#include <immintrin.h>
+#define BENCH_X86 1
 #else
-  #define BENCH_X86 0
+#define BENCH_X86 0
 #endif
 
 #if defined(__GNUC__)
-  #define BENCH_UNUSED __attribute__((unused))
+#define BENCH_UNUSED __attribute__((unused))
 #else
-  #define BENCH_UNUSED
+#define BENCH_UNUSED
 #endif
 #ifndef BENCH_FLAGS
-  #define BENCH_FLAGS "flags not given"
+#define BENCH_FLAGS "flags not given"
 #endif
 
 /* ---- time */
@@ -102,7 +102,7 @@ static BENCH_UNUSED double bench_gauss(uint64_t *state) {
 #define BENCH_PEAK_STEPS 100000
 static BENCH_UNUSED volatile float bench_sink;
 #if BENCH_X86
-    /* clang-format off */
+/* clang-format off */
 
 #define BENCH_PEAK_START(V, SET)                                                                   \
     float s = bench_sink;                                                                          \
@@ -117,9 +117,9 @@ static BENCH_UNUSED volatile float bench_sink;
         a8 = OP(a8, x, y), a9 = OP(a9, x, y), a10 = OP(a10, x, y), a11 = OP(a11, x, y);            \
     }
 
-    /* clang-format on */
-  #define BENCH_SUM8(ADD)  ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
-  #define BENCH_SUM12(ADD) ADD(BENCH_SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
+/* clang-format on */
+#define BENCH_SUM8(ADD)  ADD(ADD(ADD(a0, a1), ADD(a2, a3)), ADD(ADD(a4, a5), ADD(a6, a7)))
+#define BENCH_SUM12(ADD) ADD(BENCH_SUM8(ADD), ADD(ADD(a8, a9), ADD(a10, a11)))
 
 __attribute__((target("avx512f"))) static BENCH_UNUSED void bench_peak_avx512(long steps) {
     BENCH_PEAK_START(__m512, _mm512_set1_ps)
@@ -192,11 +192,11 @@ static BENCH_UNUSED void bench_print_build(void) {
     printf(" avx512f");
 #elif defined(__AVX2__)
     printf(" avx2%s",
-  #if defined(__FMA__)
+#if defined(__FMA__)
            " fma"
-  #else
+#else
            ""
-  #endif
+#endif
     );
 #elif defined(__SSE2__)
     printf(" sse2");

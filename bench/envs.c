@@ -12,18 +12,18 @@
 #include "resnharpg.h"
 #include "../examples/envs/cartpole.h"
 #if defined(__has_include)
-  #if __has_include(<mujoco/mujoco.h>)
-    #define HAVE_MUJOCO 1
-  #endif
+#if __has_include(<mujoco/mujoco.h>)
+#define HAVE_MUJOCO 1
+#endif
 #endif
 #ifdef HAVE_MUJOCO
-  #include "../examples/integrations/mujoco/mujoco_env.h"
+#include "../examples/integrations/mujoco/mujoco_env.h"
 #else
-  #include "../examples/envs/half_cheetah.h"
-  #include "../examples/envs/hopper.h"
-  #include "../examples/envs/inverted_double_pendulum.h"
-  #include "../examples/envs/inverted_pendulum.h"
-  #include "../examples/envs/walker2d.h"
+#include "../examples/envs/half_cheetah.h"
+#include "../examples/envs/hopper.h"
+#include "../examples/envs/inverted_double_pendulum.h"
+#include "../examples/envs/inverted_pendulum.h"
+#include "../examples/envs/walker2d.h"
 #endif
 
 enum { MAX_OBS = 32, MAX_ACT = 8, HORIZON = 1000, TABLE = 4096 };

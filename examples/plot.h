@@ -29,9 +29,9 @@
 #include <string.h>
 
 #if defined(__GNUC__)
-  #define PLOT_FN static __attribute__((unused))
+#define PLOT_FN static __attribute__((unused))
 #else
-  #define PLOT_FN static
+#define PLOT_FN static
 #endif
 #define PLOT_SHADES  24
 #define PLOT_COLOURS 8

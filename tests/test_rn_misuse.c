@@ -1,6 +1,7 @@
 /* Misuse of resnharpg.h: environments and policies that break their contract, agents that send
-   anything, descs out of range, nothing where something is expected, sizes that do not fit. Each ends
-   in its documented status, and a run goes on. What is allowed but rare is in test_rn_corners.c. */
+   anything, descs out of range, nothing where something is expected, sizes that do not fit. Each
+   ends in its documented status, and a run goes on. What is allowed but rare is in
+   test_rn_corners.c. */
 #include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
@@ -98,7 +99,7 @@ static int bad_now(bad_policy *b, int kind) {
 static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
                     rn_real *act, void *work) {
     bad_policy *b = (bad_policy *)self;
-    b->good.act(b->good.self, theta, obs, r, act, work);
+    inner_act(self, theta, obs, r, act, work);
     b->calls++;
     if (bad_now(b, ACT_NAN)) act[0] = (rn_real)NAN;
     if (bad_now(b, ACT_NEGATIVE)) act[0] = -1;
@@ -110,48 +111,28 @@ static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const 
 static void bad_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
                      const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     bad_policy *b = (bad_policy *)self;
-    b->good.grad(b->good.self, theta, T, obs, act, w, g, work);
+    inner_grad(self, theta, T, obs, act, w, g, work);
     if (bad_now(b, GRAD_NAN)) g[0] = (rn_real)NAN;
     if (bad_now(b, GRAD_INF)) g[b->good.dim - 1] = (rn_real)INFINITY;
-}
-
-static void bad_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                    const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
-    bad_policy *b = (bad_policy *)self;
-    b->good.dot(b->good.self, theta, u, T, obs, act, c, work);
 }
 
 static void bad_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
                     const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
                     rn_real *h, void *work) {
     bad_policy *b = (bad_policy *)self;
-    b->good.hvp(b->good.self, theta, u, T, obs, act, w, k, h, work);
+    inner_hvp(self, theta, u, T, obs, act, w, k, h, work);
     if (bad_now(b, HVP_NAN)) h[1] = (rn_real)NAN;
 }
 
-static size_t bad_work(void *self, size_t T) {
-    bad_policy *b = (bad_policy *)self;
-    return b->good.work_size(b->good.self, T);
-}
-
-static void bad_prepare(void *self, const rn_real *theta, void *work) {
-    bad_policy *b = (bad_policy *)self;
-    if (b->good.prepare) b->good.prepare(b->good.self, theta, work);
-}
-
 static rn_policy bad_make(bad_policy *b, const rn_policy *good) {
-    rn_policy p = *good;
+    rn_policy p;
     memset(b, 0, sizeof *b);
     b->good = *good;
     b->to = 1u << 30;
-    p.self = b;
+    p = policy_around(b);
     p.act = bad_act;
     p.grad = bad_grad;
-    p.dot = bad_dot;
     p.hvp = bad_hvp;
-    p.work_size = bad_work;
-    p.prepare = bad_prepare;
-    p.init = NULL;
     return p;
 }
 
@@ -184,8 +165,8 @@ static void stage_make(stage *s, int table) {
     s->d.server.gamma = rn_schedule_constant(0.1);
 }
 
-/* ---- tasks: one agent's task goes wrong in rounds 2 and 3 */
-TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
+/* ---- environments: one agent's environment goes wrong in rounds 2 and 3 */
+TEST bad_environments_cost_their_agent_the_round(int kind, int table) {
     static stage s;
     rn_trainer *t;
     rn_agent *a;
@@ -216,7 +197,7 @@ TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
     PASS();
 }
 
-TEST endless_tasks_are_cut(void) {
+TEST endless_environments_are_cut(void) {
     static stage s;
     rn_trainer *t;
     stage_make(&s, 0);
@@ -703,20 +684,15 @@ TEST bad_descs_are_refused(void) {
 }
 
 /* ---- nothing where something is expected */
-TEST null_everywhere(void) {
+TEST nothing_is_made_of_null(void) {
     static trio c;
     static unsigned char block[1 << 16];
     rn_agent *a = NULL;
     rn_server *s = NULL;
     rn_trainer *t = NULL;
     rn_server_desc sd;
-    rn_evaluation_desc ed;
-    rn_evaluation e;
-    rn_real x[DIM] = {0};
-    double score;
     trio_make(&c, 0);
     memset(&sd, 0, sizeof sd);
-    memset(&ed, 0, sizeof ed);
     sd.n = 1;
     sd.dim = 2;
     ASSERT_EQ(RN_ERR_ARG, rn_agent_init(NULL, &c.a, block, sizeof block));
@@ -729,46 +705,106 @@ TEST null_everywhere(void) {
     ASSERT_EQ(RN_ERR_MEMORY, rn_server_init(&s, &sd, block, rn_server_size(&sd) - 1));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(NULL, &c.d, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(&t, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_init(&t, &c.d, NULL, 1000000));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_trainer_init(&t, &c.d, block, 64));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_trainer_init(&t, &c.d, block, 0));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_create(NULL, &c.d));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_create(&t, NULL));
     ASSERT(!a && !s && !t);
+    ASSERT_EQ((size_t)0, rn_agent_size(NULL));
+    ASSERT_EQ((size_t)0, rn_server_size(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_size(NULL));
+    PASS();
+}
+
+TEST null_has_nothing_to_say(void) {
+    unsigned char block[64];
+    ASSERT_EQ(NULL, rn_server_theta(NULL));
+    ASSERT_EQ(NULL, rn_server_direction(NULL));
     ASSERT_EQ((size_t)0, rn_server_current_round(NULL));
-    ASSERT_EQ((size_t)0, rn_trainer_rounds_done(NULL));
     ASSERT(rn_server_eta(NULL) <= 0 && rn_server_gamma(NULL) <= 0);
+    ASSERT_EQ(NULL, rn_trainer_theta(NULL));
+    ASSERT_EQ(NULL, rn_trainer_agent(NULL, 0));
+    ASSERT_EQ(NULL, rn_trainer_server(NULL));
+    ASSERT_EQ(NULL, rn_trainer_progress(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_rounds_done(NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_agent_status(NULL, 0));
     ASSERT_EQ((size_t)0, rn_agent_save_size(NULL));
     ASSERT_EQ((size_t)0, rn_server_save_size(NULL));
+    ASSERT_EQ((size_t)0, rn_trainer_save_size(NULL));
     ASSERT_EQ(RN_ERR_ARG, rn_agent_save(NULL, block, 8));
     ASSERT_EQ(RN_ERR_ARG, rn_server_save(NULL, block, 8));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_save(NULL, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_agent_load(NULL, block, 8));
     ASSERT_EQ(RN_ERR_ARG, rn_server_load(NULL, block, 8));
-    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(NULL, &c.p.policy));
-    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&c.envs[0], NULL));
-    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, &c.envs[0], &c.p.policy, x, block, sizeof block, &e));
-    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, NULL, &c.p.policy, x, block, sizeof block, &e));
-    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], NULL, x, block, sizeof block, &e));
-    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, NULL, block, sizeof block, &e));
-    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, NULL, sizeof block, &e));
-    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&ed, &c.envs[0], &c.p.policy, x, block, sizeof block, NULL));
-    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, x, x, NULL, x, block, sizeof block));
-    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, NULL, x, NULL, x, block, sizeof block));
-    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, NULL, NULL, x, block, sizeof block));
-    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&c.p.policy, x, x, NULL, NULL, block, sizeof block));
-    /* not even to the next 64 */
-    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, block + 1, 1));
-    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(&c.p.policy, x, x, NULL, x, NULL, 0));
-    {
-        rn_policy actless = c.p.policy;
-        actless.act = NULL;
-        ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&actless, x, x, NULL, x, block, sizeof block));
-    }
+    ASSERT_STR_EQ("unknown status", rn_status_text((rn_status)99));
+    ASSERT_STR_EQ("unknown status", rn_status_text(RN_STATUS_COUNT));
+    PASS();
+}
+
+TEST null_does_nothing(void) {
+    static trio c;
+    static unsigned char block[1 << 16];
+    rn_trainer *t;
+    trio_make(&c, 0);
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_update(NULL, NULL, NULL)));
+    rn_server_skip_round(NULL);
+    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_run_round(NULL)));
+    rn_trainer_destroy(NULL);
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
-    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(NULL, &c.envs[0], 1, &score));
-    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, NULL, 1, &score));
-    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, &c.envs[0], 1, NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_server_update(rn_trainer_server(t), NULL, NULL));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_save(t, NULL, 1u << 20));
     rn_trainer_destroy(t);
     ASSERT_EQ(RN_OK, rn_trainer_init(&t, &c.d, block, sizeof block));
     rn_trainer_destroy(t); /* not made by create: nothing to free */
-    ASSERT_STR_EQ("unknown status", rn_status_text((rn_status)99));
-    ASSERT_STR_EQ("unknown status", rn_status_text(RN_STATUS_COUNT));
+    PASS();
+}
+
+TEST null_is_not_evaluated(void) {
+    static trio c;
+    static unsigned char block[1 << 16];
+    const rn_env *env = &c.envs[0];
+    const rn_policy *p = &c.p.policy;
+    rn_trainer *t;
+    rn_evaluation_desc d;
+    rn_evaluation out;
+    rn_real x[DIM] = {0};
+    double score;
+    trio_make(&c, 0);
+    memset(&d, 0, sizeof d);
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(NULL, p));
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(env, NULL));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(NULL, env, p, x, block, sizeof block, &out));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&d, NULL, p, x, block, sizeof block, &out));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&d, env, NULL, x, block, sizeof block, &out));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&d, env, p, NULL, block, sizeof block, &out));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&d, env, p, x, NULL, sizeof block, &out));
+    ASSERT_EQ(RN_ERR_ARG, rn_evaluate(&d, env, p, x, block, sizeof block, NULL));
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(NULL, env, 1, &score));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, NULL, 1, &score));
+    ASSERT_EQ(RN_ERR_ARG, rn_trainer_evaluate(t, env, 1, NULL));
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+TEST null_does_not_act(void) {
+    static trio c;
+    unsigned char block[4096];
+    const rn_policy *p = &c.p.policy;
+    rn_policy actless;
+    rn_real x[DIM] = {0};
+    trio_make(&c, 0);
+    actless = *p;
+    actless.act = NULL;
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(NULL, x, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(p, NULL, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(p, x, NULL, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(p, x, x, NULL, NULL, block, sizeof block));
+    ASSERT_EQ(RN_ERR_ARG, rn_policy_act(&actless, x, x, NULL, x, block, sizeof block));
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(p, x, x, NULL, x, NULL, 0));
+    /* not even to the next 64 */
+    ASSERT_EQ(RN_ERR_MEMORY, rn_policy_act(p, x, x, NULL, x, block + 1, 1));
     PASS();
 }
 
@@ -781,28 +817,33 @@ static size_t endless_work(void *self, size_t T) {
     return (size_t)-1 - 100;
 }
 
-TEST sizes_that_do_not_fit(void) {
+TEST policies_that_do_not_fit(void) {
     static trio c;
     rn_net net;
     rn_table table;
     rn_net_desc nd = rn_make_net_desc(1u << 24, 1u << 23);
-    rn_agent *a;
-    rn_trainer *t;
-    rn_server *s;
-    rn_server_desc sd;
-    unsigned char block[64];
-    trio_make(&c, 0);
     nd.hidden[0] = (1u << 24) + 1;
     ASSERT_EQ((size_t)0, rn_make_net_policy(&net, &nd).dim);
     ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 0, 2).dim);
     ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, 0).dim);
     ASSERT_EQ((size_t)0, rn_make_table_policy(&table, ((size_t)1 << 24) + 1, 2).dim);
     ASSERT_EQ((size_t)0, rn_make_table_policy(&table, 2, ((size_t)1 << 24) + 1).dim);
+    trio_make(&c, 0);
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.p.policy, TOO_MUCH));
+    c.p.policy.work_size = endless_work;
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.p.policy, 1));
+    PASS();
+}
+
+TEST agents_that_do_not_fit(void) {
+    static trio c;
+    rn_agent *a;
+    unsigned char block[64];
+    trio_make(&c, 0);
     c.a.method.horizon = (size_t)-1;
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
     c.a.method.horizon = TOO_MUCH / 2; /* observations fit, what the net works in does not */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
-    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.p.policy, TOO_MUCH));
     trio_make(&c, 1);
     c.a.method.horizon = (size_t)-1 / 64 - 1; /* each piece fits, all together do not */
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
@@ -815,8 +856,14 @@ TEST sizes_that_do_not_fit(void) {
     /* squared, by the ridge baseline */
     c.a.env.obs_dim = c.a.policy.obs_dim = (size_t)1 << (sizeof(size_t) * 4 - 1);
     ASSERT_EQ(RN_ERR_SIZE, rn_agent_init(&a, &c.a, block, sizeof block));
-    c.a.policy.work_size = endless_work;
-    ASSERT_EQ((size_t)0, rn_policy_work_size(&c.a.policy, 1));
+    PASS();
+}
+
+TEST trainers_that_do_not_fit(void) {
+    static trio c;
+    rn_trainer *t;
+    unsigned char block[64];
+    trio_make(&c, 1);
     c.d.method.horizon = TOO_MUCH; /* one agent fits, three do not */
     ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
     c.d.agents = (size_t)1 << 31; /* their parts are counted one by one: refused before */
@@ -824,19 +871,28 @@ TEST sizes_that_do_not_fit(void) {
     ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
     c.d.agents = (size_t)-1;
     ASSERT_EQ(RN_ERR_SIZE, rn_trainer_init(&t, &c.d, block, sizeof block));
-    memset(&sd, 0, sizeof sd);
-    sd.n = 1;
-    sd.dim = (size_t)-1 / 64;
-    ASSERT_EQ(RN_ERR_SIZE, rn_server_init(&s, &sd, block, sizeof block)); /* 16 dim */
-    sd.dim = 1;
-    sd.n = (size_t)-1 / 64;
-    sd.aggregate = (agg_status(*)(void *, const rn_real *const *, size_t, size_t, rn_real *))0;
-    ASSERT(rn_server_init(&s, &sd, block, sizeof block) > RN_MORE);
-    sd.n = 0;
-    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
-    sd.n = 1;
-    sd.dim = 0;
-    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &sd, block, sizeof block));
+    PASS();
+}
+
+TEST servers_that_do_not_fit(void) {
+    rn_server *s;
+    rn_server_desc d;
+    unsigned char block[64];
+    memset(&d, 0, sizeof d);
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &d, block, sizeof block));
+    d.n = 1;
+    ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &d, block, sizeof block)); /* dim is 0 */
+    d.dim = (size_t)-1 / 64;
+    ASSERT_EQ(RN_ERR_SIZE, rn_server_init(&s, &d, block, sizeof block)); /* 16 dim */
+    d.n = (size_t)-1 / 64;
+    d.dim = 1;
+    ASSERT(rn_server_init(&s, &d, block, sizeof block) > RN_MORE);
+    d.n = (size_t)-1 / 8;
+    d.dim = 1000;
+    ASSERT_EQ(RN_ERR_SIZE, note(rn_server_init(&s, &d, block, sizeof block)));
+    d.n = 0;
+    d.dim = 1;
+    ASSERT_EQ(RN_ERR_ARG, note(rn_server_init(&s, &d, block, sizeof block)));
     PASS();
 }
 
@@ -1001,62 +1057,42 @@ TEST environments_are_asked_for_twice(void) {
     PASS();
 }
 
+/* twice obs_dim is 0; work that is too large */
+TEST evaluations_that_do_not_fit(void) {
+    static stage s;
+    rn_env e;
+    rn_policy p;
+    rn_evaluation_desc d;
+    rn_evaluation out;
+    unsigned char block[64];
+    stage_make(&s, 0);
+    memset(&d, 0, sizeof d);
+    e = s.envs[0];
+    p = s.d.policy;
+    e.obs_dim = p.obs_dim = (size_t)-1 / 2 + 1;
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
+    ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&d, &e, &p, s.theta, block, sizeof block, &out)));
+    e = s.envs[0];
+    p = s.d.policy;
+    p.work_size = no_work;
+    ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
+    ASSERT_EQ((size_t)0, rn_policy_work_size(&p, 0));
+    ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&d, &e, &p, s.theta, block, sizeof block, &out)));
+    ASSERT_EQ(RN_ERR_SIZE,
+              note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
+    PASS();
+}
+
 TEST other_arguments(void) {
     static stage s;
     rn_trainer *t = NULL;
-    rn_server_desc sd;
-    rn_server *server;
     rn_agent_desc ad;
     rn_agent *agent;
     unsigned char block[64];
     double score = 0;
     stage_make(&s, 0);
-    memset(&sd, 0, sizeof sd);
     memset(&ad, 0, sizeof ad);
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_create(NULL, &s.d)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_create(&t, NULL)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_init(&t, &s.d, NULL, 1000000)));
-    ASSERT_EQ(RN_ERR_MEMORY, note(rn_trainer_init(&t, &s.d, block, sizeof block)));
-    ASSERT_EQ(RN_ERR_MEMORY, note(rn_trainer_init(&t, &s.d, block, 0)));
-    ASSERT_EQ((size_t)0, rn_trainer_size(NULL));
-    ASSERT_EQ((size_t)0, rn_agent_size(NULL));
-    ASSERT_EQ((size_t)0, rn_server_size(NULL));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_server_init(&server, &sd, block, sizeof block)));
     ASSERT_EQ(RN_ERR_ARG, note(rn_agent_init(&agent, &ad, block, sizeof block)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_server_update(NULL, NULL, NULL)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_run_round(NULL)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_save(NULL, block, sizeof block)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_agent_status(NULL, 0)));
-    ASSERT_EQ(NULL, rn_trainer_theta(NULL));
-    ASSERT_EQ(NULL, rn_trainer_agent(NULL, 0));
-    ASSERT_EQ(NULL, rn_trainer_server(NULL));
-    ASSERT_EQ(NULL, rn_trainer_progress(NULL));
-    ASSERT_EQ(NULL, rn_server_theta(NULL));
-    ASSERT_EQ(NULL, rn_server_direction(NULL));
-    ASSERT_EQ((size_t)0, rn_trainer_save_size(NULL));
-    rn_server_skip_round(NULL);
-    rn_trainer_destroy(NULL);
-    { /* twice obs_dim is 0; work that is too large */
-        rn_env e = s.envs[0];
-        rn_policy p = s.d.policy;
-        rn_evaluation_desc ed;
-        rn_evaluation out;
-        memset(&ed, 0, sizeof ed);
-        e.obs_dim = p.obs_dim = (size_t)-1 / 2 + 1;
-        ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
-        ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
-        e = s.envs[0];
-        p = s.d.policy;
-        p.work_size = no_work;
-        ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
-        ASSERT_EQ((size_t)0, rn_policy_work_size(&p, 0));
-        ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&ed, &e, &p, s.theta, block, sizeof block, &out)));
-        ASSERT_EQ(RN_ERR_SIZE,
-                  note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
-    }
-    sd.n = (size_t)-1 / 8;
-    sd.dim = 1000;
-    ASSERT_EQ(RN_ERR_SIZE, note(rn_server_init(&server, &sd, block, sizeof block)));
     s.d.server.theta = NULL;
     s.d.policy.init = nan_init;
     ASSERT_EQ(RN_ERR_POLICY, note(rn_trainer_create(&t, &s.d)));
@@ -1065,9 +1101,6 @@ TEST other_arguments(void) {
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
     ASSERT_EQ(NULL, rn_trainer_agent(t, N));
     ASSERT_EQ(RN_ERR_ARG, rn_trainer_agent_status(t, N));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_server_update(rn_trainer_server(t), NULL, NULL)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_evaluate(t, NULL, 1, &score)));
-    ASSERT_EQ(RN_ERR_ARG, note(rn_trainer_evaluate(t, &s.envs[0], 1, NULL)));
     s.envs[0].actions = 9;
     ASSERT_EQ(RN_ERR_DESC, note(rn_trainer_evaluate(t, &s.envs[0], 1, &score)));
     ASSERT(!(score < 0 || score > 0));
@@ -1075,7 +1108,7 @@ TEST other_arguments(void) {
     PASS();
 }
 
-TEST evaluation_notices_bad_tasks_and_policies(int kind, int table) {
+TEST evaluation_notices_bad_environments_and_policies(int kind, int table) {
     static stage s;
     rn_trainer *t;
     double score = 5;
@@ -1129,21 +1162,21 @@ TEST every_status_was_reached(void) {
     PASS();
 }
 
-SUITE(tasks_and_policies) {
+SUITE(environments_and_policies) {
     for (int table = 0; table < 2; table++) {
         for (int kind = REWARD_NAN; kind <= RESULT_NEGATIVE; kind++)
-            RUN_TESTp(bad_tasks_cost_their_agent_the_round, kind, table);
-        RUN_TESTp(bad_tasks_cost_their_agent_the_round, RESET_NAN, table);
+            RUN_TESTp(bad_environments_cost_their_agent_the_round, kind, table);
+        RUN_TESTp(bad_environments_cost_their_agent_the_round, RESET_NAN, table);
     }
-    RUN_TEST(endless_tasks_are_cut);
+    RUN_TEST(endless_environments_are_cut);
     RUN_TEST(giant_rewards_never_reach_theta);
     for (int kind = ACT_NAN; kind <= HVP_NAN; kind++) RUN_TESTp(bad_policies_cost_the_round, kind);
     RUN_TEST(continuous_actions_must_be_finite);
     RUN_TEST(bad_theta_is_refused);
     for (int kind = NONE; kind <= RESULT_NEGATIVE; kind++)
-        RUN_TESTp(evaluation_notices_bad_tasks_and_policies, kind, 0);
-    RUN_TESTp(evaluation_notices_bad_tasks_and_policies, OBS_NAN, 1);
-    RUN_TESTp(evaluation_notices_bad_tasks_and_policies, RESET_NAN, 0);
+        RUN_TESTp(evaluation_notices_bad_environments_and_policies, kind, 0);
+    RUN_TESTp(evaluation_notices_bad_environments_and_policies, OBS_NAN, 1);
+    RUN_TESTp(evaluation_notices_bad_environments_and_policies, RESET_NAN, 0);
 }
 
 SUITE(rows_of_agents) {
@@ -1162,8 +1195,16 @@ SUITE(rows_of_agents) {
 SUITE(descs) {
     RUN_TEST(bad_descs_are_refused);
     RUN_TEST(bad_agents_and_servers);
-    RUN_TEST(null_everywhere);
-    RUN_TEST(sizes_that_do_not_fit);
+    RUN_TEST(nothing_is_made_of_null);
+    RUN_TEST(null_has_nothing_to_say);
+    RUN_TEST(null_does_nothing);
+    RUN_TEST(null_is_not_evaluated);
+    RUN_TEST(null_does_not_act);
+    RUN_TEST(policies_that_do_not_fit);
+    RUN_TEST(agents_that_do_not_fit);
+    RUN_TEST(trainers_that_do_not_fit);
+    RUN_TEST(servers_that_do_not_fit);
+    RUN_TEST(evaluations_that_do_not_fit);
     RUN_TEST(sizes_that_change_are_refused);
     RUN_TEST(environments_are_asked_for_twice);
     RUN_TEST(other_arguments);
@@ -1175,7 +1216,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    RUN_SUITE(tasks_and_policies);
+    RUN_SUITE(environments_and_policies);
     RUN_SUITE(rows_of_agents);
     RUN_SUITE(descs);
     GREATEST_MAIN_END();

@@ -11,25 +11,25 @@
 
 /* Pairs of lanes (tree-slp-vectorize) cost more than they save here. */
 #if defined(__clang__)
-  #define ENV_BEGIN _Pragma("STDC FP_CONTRACT OFF")
-  #define ENV_END   _Pragma("STDC FP_CONTRACT DEFAULT")
+#define ENV_BEGIN _Pragma("STDC FP_CONTRACT OFF")
+#define ENV_END   _Pragma("STDC FP_CONTRACT DEFAULT")
 #elif defined(__GNUC__) && !defined(__TINYC__)
-  #define ENV_BEGIN                                                                                \
+#define ENV_BEGIN                                                                                  \
     _Pragma("GCC push_options")                                                                    \
         _Pragma("GCC optimize(\"fp-contract=off\", \"no-tree-slp-vectorize\")")
-  #define ENV_END _Pragma("GCC pop_options")
+#define ENV_END _Pragma("GCC pop_options")
 #else
-  #define ENV_BEGIN
-  #define ENV_END
+#define ENV_BEGIN
+#define ENV_END
 #endif
 
 /* ENV_INLINE: compiled anew wherever it is called, so that constant arguments are known inside */
 #if defined(__GNUC__) && !defined(__TINYC__)
-  #define ENV_INLINE static inline __attribute__((always_inline, unused))
-  #define ENV_FN     static __attribute__((unused))
+#define ENV_INLINE static inline __attribute__((always_inline, unused))
+#define ENV_FN     static __attribute__((unused))
 #else
-  #define ENV_INLINE static
-  #define ENV_FN     static
+#define ENV_INLINE static
+#define ENV_FN     static
 #endif
 
 ENV_BEGIN

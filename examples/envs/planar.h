@@ -66,10 +66,10 @@ typedef struct planar_joint {
 /* a joint of a leg: it turns back, hangs z below its parent's, and has a motor; low .. high in
    degrees */
 #define PLANAR_LEG(name, body, parent, z, low, high, damping, armature, gear)                      \
-  {                                                                                                \
-    name, body, parent, PLANAR_HINGE_BACK, 0, z, 0, PLANAR_DEG(low), PLANAR_DEG(high), 0, damping, \
-        armature, gear                                                                             \
-  }
+    {                                                                                              \
+        name, body, parent, PLANAR_HINGE_BACK, 0, z, 0, PLANAR_DEG(low), PLANAR_DEG(high), 0,      \
+            damping, armature, gear                                                                \
+    }
 
 /* of one joint's body, 0 if there is none; and how easily body and joint move at the start, as
    MuJoCo's invweight0 */
@@ -109,11 +109,11 @@ typedef struct planar_model {
 /* Everything that is ENV_INLINE is compiled for each model apart: the table is a
    constant, so the compiler unrolls its loops and decides its conditions. */
 #if defined(__clang__)
-  #define PLANAR_UNROLL _Pragma("clang loop unroll(full)")
+#define PLANAR_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__) && !defined(__TINYC__)
-  #define PLANAR_UNROLL _Pragma("GCC unroll 16")
+#define PLANAR_UNROLL _Pragma("GCC unroll 16")
 #else
-  #define PLANAR_UNROLL
+#define PLANAR_UNROLL
 #endif
 ENV_BEGIN
 
