@@ -4081,39 +4081,37 @@ AGGI_END_CODE
 #endif /* RESNHARPG_IMPLEMENTATION */
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
-   added or results get other bits or saved states another form, the third when neither. Both headers
-   have one version.
-   0.2.0 (2026-11) The words of the field, verbs for what acts. Saved states and, in float, all results
-                   are as in 0.1. Old names and new:
-                   rn_lie, rn_lie_kind                       rn_attack, rn_attack_kind
-                   RN_LIE_VECTOR, RN_LIE_NONE                RN_ATTACK_VECTOR, RN_ATTACK_NONE
-                   RN_LIE_ACTION, RN_LIE_REWARD              RN_ATTACK_RANDOM_ACTION, .._REWARD_FLIP
-                   RN_LIE_SILENT                             RN_ATTACK_SILENCE
-                   rn_lie.attack                             rn_attack.vector
-                   desc.liars, desc.lie, desc.each           desc.adversaries, .attack, .attacks
-                   rn_trainer_set_lie                        rn_trainer_set_attack
-                   rn_trainer_round, rn_trainer_rounds       rn_trainer_run_round, .._rounds_done
-                   rn_agent_round, rn_agent_begin            rn_agent_run_round, rn_agent_begin_round
-                   rn_agent_stats, rn_agent_get_stats()      rn_stats, rn_agent_stats()
-                   stats.episodes, eval.episodes             .trajectories
-                   rn_server_step, rn_server_skip            rn_server_update, rn_server_skip_round
-                   rn_server_round                           rn_server_current_round
-                   rn_step_kind, RN_STEP_*, server.step      rn_update_kind, RN_UPDATE_*, .update
-                   rn_constant, rn_linear, rn_steps          rn_schedule_constant, _linear, _staircase
-                   rn_schedule_at, RN_STEPS                  rn_schedule_value, RN_SCHEDULE_STAIRCASE
-                   RN_CONSTANT, _LINEAR, _INVERSE, _CALLBACK RN_SCHEDULE_CONSTANT and so on
-                   rn_theorem_gamma, _eta, _horizon          rn_theory_gamma, _eta, _horizon
-                   rn_theory                                 rn_assumptions
-                   rn_eval_desc, rn_eval                     rn_evaluation_desc, rn_evaluation
-                   rn_evaluate_size                          rn_evaluate_scratch_size
-                   rn_bu (13 parameters)                     rn_add_hessian_product, a struct
-                   rn_psi                                    rn_compute_returns_to_go
-                   rn_net_policy, rn_table_policy            rn_make_net_policy, rn_make_table_policy
-                   rn_policy_work                            rn_policy_work_size
-                   rn_random_make                            rn_make_random
-                   rn_uniform, rn_below, rn_normal           rn_draw_uniform, _below, _normal
-                   rn_result                                 rn_step_result
-                   RN_NO_DISPATCH                            AGG_NO_DISPATCH, for both headers
+   added or results get other bits or saved states another form, the third when neither. Both
+   headers have one version.
+   0.2.0 (2026-11) The words of the field, verbs for what acts. Saved states and, in float, all
+                   results are as in 0.1. Old names and new:
+     rn_lie, rn_lie_kind, rn_lie.attack              rn_attack, rn_attack_kind, rn_attack.vector
+     RN_LIE_VECTOR, RN_LIE_NONE, RN_LIE_SILENT       RN_ATTACK_VECTOR, _NONE, _SILENCE
+     RN_LIE_ACTION, RN_LIE_REWARD                    RN_ATTACK_RANDOM_ACTION, _REWARD_FLIP
+     desc.liars, desc.lie, desc.each                 desc.adversaries, desc.attack, desc.attacks
+     rn_trainer_set_lie                              rn_trainer_set_attack
+     rn_trainer_round, rn_trainer_rounds             rn_trainer_run_round, rn_trainer_rounds_done
+     rn_agent_round, rn_agent_begin                  rn_agent_run_round, rn_agent_begin_round
+     rn_agent_stats, rn_agent_get_stats()            rn_stats, rn_agent_stats()
+     stats.episodes, rn_eval_desc.episodes           .trajectories
+     rn_server_step, rn_server_skip                  rn_server_update, rn_server_skip_round
+     rn_server_round                                 rn_server_current_round
+     rn_step_kind, RN_STEP_*, server.step            rn_update_kind, RN_UPDATE_*, server.update
+     rn_constant, rn_linear, rn_steps                rn_schedule_constant, _linear, _staircase
+     RN_CONSTANT, _LINEAR, _STEPS and so on          RN_SCHEDULE_CONSTANT, _LINEAR, _STAIRCASE ..
+     rn_schedule_at                                  rn_schedule_value
+     rn_theorem_gamma, _eta, _horizon                rn_theory_gamma, _eta, _horizon
+     rn_theory                                       rn_assumptions
+     rn_eval_desc, rn_eval                           rn_evaluation_desc, rn_evaluation
+     rn_evaluate_size                                rn_evaluate_scratch_size
+     rn_bu (13 parameters)                           rn_add_hessian_product, a struct
+     rn_psi                                          rn_compute_returns_to_go
+     rn_net_policy, rn_table_policy                  rn_make_net_policy, rn_make_table_policy
+     rn_policy_work                                  rn_policy_work_size
+     rn_random_make                                  rn_make_random
+     rn_uniform, rn_below, rn_normal                 rn_draw_uniform, rn_draw_below, rn_draw_normal
+     rn_result                                       rn_step_result
+     RN_NO_DISPATCH                                  AGG_NO_DISPATCH, for both headers
    0.1.0 (2026-11) first release: agents, server, trainer, networks and tables, baselines, saving,
                    theory.
 
