@@ -1,20 +1,12 @@
 /* Laws every rule obeys, and the independence of the bits from job pools: order of jobs, shuffled
    jobs, real threads. */
-#if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200112L
-#define HAVE_THREADS    1
-#else
-#define HAVE_THREADS 0
-#endif
 #include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
-#if HAVE_THREADS
-#include <pthread.h>
-#endif
 #include "common.h"
 #include "reference.h"
+#include "pools.h"
 
 static size_t small_f(agg_rule rule, size_t n) {
     return rule == AGG_MEAN ? 0 : rule == AGG_BULYAN ? (n - 3) / 4 : (n - 1) / 2;
@@ -250,58 +242,6 @@ TEST monotone_forgeries(void) {
 }
 
 /* ---- job pools ---- */
-static void run_reverse(void *self, size_t count, agg_job *job, void *arg) {
-    (void)self;
-    for (size_t i = count; i-- > 0;) job(arg, i);
-}
-
-static void run_shuffled(void *self, size_t count, agg_job *job, void *arg) {
-    rng *r = (rng *)self;
-    size_t *order = (size_t *)need(calloc(count ? count : 1, sizeof *order));
-    for (size_t i = 0; i < count; i++) order[i] = i;
-    for (size_t i = count; i-- > 1;) {
-        size_t j = rng_below(r, i + 1), k = order[i];
-        order[i] = order[j];
-        order[j] = k;
-    }
-    for (size_t i = 0; i < count; i++) job(arg, order[i]);
-    free(order);
-}
-#if HAVE_THREADS
-typedef struct crew {
-    size_t threads, count, next;
-    agg_job *job;
-    void *arg;
-    pthread_mutex_t lock;
-} crew;
-
-static void *crew_member(void *self) {
-    crew *c = (crew *)self;
-    for (;;) {
-        size_t i;
-        pthread_mutex_lock(&c->lock);
-        i = c->next++;
-        pthread_mutex_unlock(&c->lock);
-        if (i >= c->count) return NULL;
-        c->job(c->arg, i);
-    }
-}
-
-static void run_threads(void *self, size_t count, agg_job *job, void *arg) {
-    crew c;
-    pthread_t id[4];
-    c.threads = *(size_t *)self;
-    c.count = count;
-    c.next = 0;
-    c.job = job;
-    c.arg = arg;
-    pthread_mutex_init(&c.lock, NULL);
-    for (size_t i = 0; i < c.threads; i++)
-        if (pthread_create(id + i, NULL, crew_member, &c)) exit(2);
-    for (size_t i = 0; i < c.threads; i++) pthread_join(id[i], NULL);
-    pthread_mutex_destroy(&c.lock);
-}
-#endif
 typedef struct answer {
     agg_status status;
     agg_real *out;
@@ -335,32 +275,21 @@ static int answers_equal(const answer *a, const answer *b, size_t n, size_t dim)
 }
 
 static const char *same_for_all_pools(const agg_desc *d, const rows *x) {
-    static size_t two = 2, four = 4;
-    rng r = rng_make(6);
-    agg_jobs none, pools[4];
+    job_pool pools[4];
+    agg_jobs none;
     const char *bad = NULL;
     answer serial;
     memset(&none, 0, sizeof none);
-    (void)two;
-    (void)four;
-    pools[0].run = run_reverse;
-    pools[0].self = NULL;
-    pools[1].run = run_shuffled;
-    pools[1].self = &r;
-#if HAVE_THREADS
-    pools[2].run = run_threads;
-    pools[2].self = &two;
-    pools[3].run = run_threads;
-    pools[3].self = &four;
-#else
-    pools[2] = pools[3] = pools[1];
-#endif
+    pools[0] = job_pool_make(BACKWARD, 1);
+    pools[1] = job_pool_make(SHUFFLED, 1);
+    pools[2] = job_pool_make(FORWARD, 2);
+    pools[3] = job_pool_make(FORWARD, 4);
     serial = answer_of(*d, x, none);
     if (!wrote(serial.status))
         bad = WHY("%s n %zu f %zu dim %zu pre %d: status %d", agg_rule_name(d->rule), d->n, d->f,
                   d->dim, (int)d->pre[0], (int)serial.status);
     for (size_t p = 0; p < 4 && !bad; p++) {
-        answer a = answer_of(*d, x, pools[p]);
+        answer a = answer_of(*d, x, job_pool_jobs(&pools[p]));
         if (!answers_equal(&serial, &a, d->n, d->dim))
             bad = WHY("%s n %zu f %zu dim %zu pre %d: pool %zu gives other bits",
                       agg_rule_name(d->rule), d->n, d->f, d->dim, (int)d->pre[0], p);

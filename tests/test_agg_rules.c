@@ -354,6 +354,16 @@ static int has_reference(agg_rule r) { return r != AGG_GM; }
 
 static int slow_reference(agg_rule r) { return r == AGG_SMEA || r == AGG_CAF; }
 
+/* rows of a layout, compared */
+static const char *compare_new(const agg_desc *d, layout lay, rng *r) {
+    rows x = rows_new(d->n, d->dim);
+    const char *bad;
+    fill_rows(&x, lay, r);
+    bad = compare(d, &x, lay, 1);
+    rows_free(&x);
+    return bad;
+}
+
 /* ---- every rule, n <= 9, every f ---- */
 TEST every_layout(agg_rule rule) {
     static const size_t dims[] = {1, 2, 3, 17, 64, 100, 257};
@@ -363,15 +373,10 @@ TEST every_layout(agg_rule rule) {
             for (size_t c = 0; c < sizeof dims / sizeof *dims; c++)
                 for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
                     agg_desc d = agg_make_desc(rule, n, dims[c], f);
-                    rows x;
                     const char *bad = NULL;
                     if (!legal(&d) || (slow_reference(rule) && dims[c] > 17)) continue;
-                    x = rows_new(n, dims[c]);
-                    for (size_t i = 0; i < rounds(dims[c] < 20 ? 3 : 1) && !bad; i++) {
-                        fill_rows(&x, (layout)lay, &r);
-                        bad = compare(&d, &x, (layout)lay, 1);
-                    }
-                    rows_free(&x);
+                    for (size_t i = 0; i < rounds(dims[c] < 20 ? 3 : 1) && !bad; i++)
+                        bad = compare_new(&d, (layout)lay, &r);
                     if (bad) FAILm(bad);
                 }
     PASS();
@@ -417,15 +422,11 @@ TEST krum_options(agg_rule rule) {
                 for (size_t q = 0; q <= (rule == AGG_MULTI_KRUM ? n - f : 0); q++)
                     for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
                         agg_desc d = agg_make_desc(rule, n, 5, f);
-                        rows x;
                         const char *bad;
                         d.classic_krum = classic;
                         d.q = q;
                         if (!legal(&d)) continue;
-                        x = rows_new(n, d.dim);
-                        fill_rows(&x, (layout)lay, &r);
-                        bad = compare(&d, &x, (layout)lay, 1);
-                        rows_free(&x);
+                        bad = compare_new(&d, (layout)lay, &r);
                         if (bad) FAILm(bad);
                     }
     PASS();
@@ -459,16 +460,13 @@ TEST cclip_options(void) {
             for (size_t iterations = 0; iterations <= 20; iterations += 5)
                 for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
                     agg_desc d = agg_make_desc(AGG_CCLIP, n, 7, (n - 1) / 2);
-                    rows x = rows_new(n, d.dim);
                     agg_real start[7];
                     const char *bad;
                     fill_normal(start, 7, &r, lay == LAY_OFFSET ? 100 : 0, 1);
                     d.tau = taus[t];
                     d.iterations = iterations;
                     d.start = rng_below(&r, 2) ? start : NULL;
-                    fill_rows(&x, (layout)lay, &r);
-                    bad = compare(&d, &x, (layout)lay, 1);
-                    rows_free(&x);
+                    bad = compare_new(&d, (layout)lay, &r);
                     if (bad) FAILm(bad);
                 }
     PASS();
@@ -542,13 +540,9 @@ TEST many_rows(agg_rule rule) {
                 for (size_t e = 0; e < 5; e++) {
                     const size_t n = ns[a], fs[] = {0, 1, (n - 3) / 4, n / 3, (n - 1) / 2};
                     agg_desc d = agg_make_desc(rule, n, dims[c], fs[e]);
-                    rows x;
                     const char *bad;
                     if (!legal(&d)) continue;
-                    x = rows_new(n, d.dim);
-                    fill_rows(&x, (layout)lay, &r);
-                    bad = compare(&d, &x, (layout)lay, 1);
-                    rows_free(&x);
+                    bad = compare_new(&d, (layout)lay, &r);
                     if (bad) FAILm(bad);
                 }
     PASS();
@@ -562,11 +556,7 @@ TEST mda_more_rows(void) {
             for (int lay = 0; lay < LAYOUT_COUNT; lay++)
                 for (size_t dim = 1; dim <= 5; dim += 2) {
                     agg_desc d = agg_make_desc(AGG_MDA, ns[a], dim, f);
-                    rows x = rows_new(d.n, dim);
-                    const char *bad;
-                    fill_rows(&x, (layout)lay, &r);
-                    bad = compare(&d, &x, (layout)lay, 1);
-                    rows_free(&x);
+                    const char *bad = compare_new(&d, (layout)lay, &r);
                     if (bad) FAILm(bad);
                 }
     PASS();
@@ -595,11 +585,7 @@ TEST mda_several_words(void) {
         for (size_t f = 1; f <= 2; f++)
             for (int lay = 0; lay < LAYOUT_COUNT; lay++) {
                 agg_desc d = agg_make_desc(AGG_MDA, ns[a], 2, f);
-                rows x = rows_new(d.n, 2);
-                const char *bad;
-                fill_rows(&x, (layout)lay, &r);
-                bad = compare(&d, &x, (layout)lay, 1);
-                rows_free(&x);
+                const char *bad = compare_new(&d, (layout)lay, &r);
                 if (bad) FAILm(bad);
             }
     PASS();

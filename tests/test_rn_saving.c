@@ -228,17 +228,25 @@ TEST damage_is_noticed(int kind) {
 
 /* ---- an enemy who knows the format: damage with a right CRC */
 /* little-endian */
+static void put_bits(unsigned char *at, uint64_t bits, size_t size) {
+    for (size_t i = 0; i < size; i++) at[i] = (unsigned char)(bits >> (8 * i));
+}
+
+static void put_double(unsigned char *at, double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    put_bits(at, bits, 8);
+}
+
 static void put_real(unsigned char *at, double x) {
-    rn_real r = (rn_real)x;
-    uint64_t bits = 0;
 #ifdef AGG_DOUBLE
-    memcpy(&bits, &r, 8);
+    put_double(at, x);
 #else
-    uint32_t b32;
-    memcpy(&b32, &r, 4);
-    bits = b32;
+    const float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    put_bits(at, bits, 4);
 #endif
-    for (size_t i = 0; i < sizeof r; i++) at[i] = (unsigned char)(bits >> (8 * i));
 }
 
 /* where a number is stored */
@@ -284,8 +292,6 @@ TEST planted_nan_is_refused(int kind) {
     PASS();
 }
 
-/* Any bytes with a right CRC: refused and nothing changed, or taken: then theta is finite, the
-   state can be saved and loaded again, and the run goes on without hanging or crashing. */
 /* a state that was taken can be saved a round later, and taken again */
 TEST counters_at_their_end(int kind) {
     size_t taken = 0;
@@ -295,7 +301,7 @@ TEST counters_at_their_end(int kind) {
     for (size_t at = 0; at + 16 < b.size; at += 4) {
         bytes f = saved(v.t);
         memcpy(f.at, b.at, b.size);
-        for (size_t i = 0; i < 8; i++) f.at[at + i] = i < 7 ? 0xff : 0x3f;
+        put_bits(f.at + at, UINT64_C(0x3fffffffffffffff), 8);
         reseal(f);
         if (rn_trainer_load(v.t, f.at, f.size) == RN_OK) {
             bytes later;
@@ -314,6 +320,8 @@ TEST counters_at_their_end(int kind) {
     PASS();
 }
 
+/* Any bytes with a right CRC: refused and nothing changed, or taken: then theta is finite, the
+   state can be saved and loaded again, and the run goes on without hanging or crashing. */
 TEST forged_states_do_no_harm(int kind) {
     rng r = rng_make(31 + (uint64_t)kind);
     static const uint64_t evil[] = {0,
@@ -344,7 +352,7 @@ TEST forged_states_do_no_harm(int kind) {
         f.size = b.size;
         f.at = (unsigned char *)need(malloc(b.size));
         memcpy(f.at, b.at, b.size);
-        for (size_t i = 0; i < 8; i++) f.at[at + i] = (unsigned char)(word >> (8 * i));
+        put_bits(f.at + at, word, 8);
         reseal(f);
         s = rn_trainer_load(v.t, f.at, f.size);
         if (s == RN_OK) {
@@ -387,13 +395,9 @@ TEST impossible_numbers_are_refused(void) {
     b = saved(v.t);
     /* eta = 0.4 of each busy agent: 2 would turn the average around */
     for (size_t i = 32; i + 16 < b.size; i++) {
-        double eta = 0.4, two = 2;
         unsigned char want[8], put[8];
-        uint64_t bits;
-        memcpy(&bits, &eta, 8);
-        for (int k = 0; k < 8; k++) want[k] = (unsigned char)(bits >> (8 * k));
-        memcpy(&bits, &two, 8);
-        for (int k = 0; k < 8; k++) put[k] = (unsigned char)(bits >> (8 * k));
+        put_double(want, 0.4);
+        put_double(put, 2);
         if (memcmp(b.at + i, want, 8)) continue;
         found++;
         memcpy(b.at + i, put, 8);

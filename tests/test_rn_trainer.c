@@ -1,13 +1,12 @@
 /* The agents, server and trainer of resnharpg.h, round by round, against a plain and slow Algorithm
    1 written here for every option; and the promise of the same bits for any threads, budgets and
    arrangement of the parts. */
-#define _POSIX_C_SOURCE 200112L
 #include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
 #include "common.h"
 #include "tiny.h"
-#include <pthread.h>
+#include "pools.h"
 
 #ifdef AGG_DOUBLE
 #define TOL 1e-12
@@ -740,75 +739,22 @@ TEST budget_of_nothing_does_nothing(void) {
     PASS();
 }
 
-typedef enum order { FORWARD, BACKWARD, SHUFFLED } order;
-
-typedef struct pool { /* threads made for each call; they take the next job under a lock */
-    size_t threads, next, count, index[N];
-    order how;
-    rng shuffle;
-    agg_job *job;
-    void *arg;
-    pthread_mutex_t lock;
-} pool;
-
-static void *pool_worker(void *self) {
-    pool *p = (pool *)self;
-    for (;;) {
-        size_t i;
-        pthread_mutex_lock(&p->lock);
-        i = p->next < p->count ? p->index[p->next++] : (size_t)-1;
-        pthread_mutex_unlock(&p->lock);
-        if (i == (size_t)-1) return NULL;
-        p->job(p->arg, i);
-    }
-}
-
-static void pool_run(void *self, size_t count, agg_job *job, void *arg) {
-    pool *p = (pool *)self;
-    pthread_t threads[8];
-    p->job = job;
-    p->arg = arg;
-    p->next = 0;
-    p->count = count;
-    if (count > N) abort();
-    for (size_t i = 0; i < count; i++) p->index[i] = p->how == BACKWARD ? count - 1 - i : i;
-    for (size_t i = count; i > 1 && p->how == SHUFFLED; i--) {
-        const size_t k = rng_below(&p->shuffle, i), swap = p->index[k];
-        p->index[k] = p->index[i - 1];
-        p->index[i - 1] = swap;
-    }
-    if (p->threads < 2) {
-        (void)pool_worker(p);
-        return;
-    }
-    for (size_t i = 0; i < p->threads; i++)
-        if (pthread_create(&threads[i], NULL, pool_worker, p)) abort();
-    for (size_t i = 0; i < p->threads; i++) pthread_join(threads[i], NULL);
-}
-
 TEST threads_change_no_bit(int option) {
     outcome want = undisturbed(option, ROUNDS);
     for (size_t threads = 1; threads <= 4; threads *= 2)
-        for (int how = FORWARD; how <= SHUFFLED; how++)
+        for (int how = 0; how < JOB_ORDERS; how++)
             for (int small = 0; small < 2; small++) { /* whole rounds; budgets of 50 */
                 static setup s;
-                pool p;
+                job_pool p = job_pool_make((job_order)how, threads);
                 rn_trainer *t;
                 outcome got;
                 setup_make(&s, option);
-                memset(&p, 0, sizeof p);
-                pthread_mutex_init(&p.lock, NULL);
-                p.threads = threads;
-                p.how = (order)how;
-                p.shuffle = rng_make(threads);
-                s.d.jobs.run = pool_run;
-                s.d.jobs.self = &p;
+                s.d.jobs = job_pool_jobs(&p);
                 ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
                 while (rn_trainer_rounds_done(t) < ROUNDS)
                     (void)rn_trainer_tick(t, small ? 50 : (size_t)-1, NULL);
                 got = outcome_of(t);
                 rn_trainer_destroy(t);
-                pthread_mutex_destroy(&p.lock);
                 ASSERTm(WHY("%s, %u threads", option_names[option], (unsigned)threads),
                         outcome_same(&want, &got));
             }
