@@ -1026,8 +1026,9 @@ static inline void ref_spread_weights(const ref_set *s, const double *w, double 
     }
 }
 
-/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack: allowed
-   rounding of out, which is subtracted from the numerator as slack times the largest number in G. */
+/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack:
+   allowed rounding of out, which is subtracted from the numerator as slack times the largest
+   number in G. */
 static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f,
                                      const agg_real *out, ref_num slack) {
     const size_t k = n - f;

@@ -1,11 +1,12 @@
 /* soak - many rounds of random tiny federations. usage: soak [rounds [seed]]
 
    Each federation runs twice: once undisturbed, and once in pieces: ticks of any budget, and now
-   and then everything is saved, thrown away with its memory and its tasks, and loaded again. Agents
-   fall silent and come back, adversaries change what they do. After each round
+   and then everything is saved, thrown away with its memory and its environments, and loaded again.
+   Agents fall silent and come back, adversaries change what they do. After each round
      - both have the same theta, to the bit: nothing is lost;
      - the server's d is within lambda times the diameter of every set of n-f of its rows: the bound
-     is never broken; - theta is finite, and stays where it is if the rule refused.
+       is never broken;
+     - theta is finite, and stays where it is if the rule refused.
    The last line has the counts. Exit status 1 at the first broken promise, with the seed that
    repeats it. */
 #define RESNHARPG_IMPLEMENTATION

@@ -336,8 +336,8 @@ TEST long_rows(void) {
     PASS();
 }
 
-/* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a loop
-   */
+/* coarse and fine goals are both kept, and a goal below rounding ends as AGG_INEXACT, not in a
+   loop */
 TEST other_gaps(void) {
     static const double gaps[] = {0.1, 1e-3, 1e-9};
     rng r = rng_make(800);

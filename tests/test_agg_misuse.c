@@ -421,7 +421,7 @@ TEST the_report_is_untouched_by_errors_or_sane(void) {
 /* exactly f bad rows of every content, with every rule and every pair of pre-aggregations: finite
    and
    within what honest rows say */
-TEST every_rule_update_and_attack(void) {
+TEST every_rule_pre_aggregation_and_forgery(void) {
     rng r = rng_make(13);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int p = 0; p < AGG_PRE_COUNT * AGG_PRE_COUNT; p++)
@@ -531,7 +531,7 @@ SUITE(hostile) {
     RUN_TEST(bad_options);
     RUN_TEST(one_huge_bucket_is_the_mean);
     RUN_TEST(the_report_is_untouched_by_errors_or_sane);
-    RUN_TEST(every_rule_update_and_attack);
+    RUN_TEST(every_rule_pre_aggregation_and_forgery);
 #if HAVE_PAGES
     RUN_TEST(rows_at_the_edge_of_memory);
 #endif

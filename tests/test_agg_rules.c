@@ -510,7 +510,7 @@ TEST pre_aggregations(agg_rule rule) {
 }
 
 /* nothing but giants: the difference of two is not a number of the format */
-TEST pre_steps_of_giants(void) {
+TEST pre_aggregations_of_giants(void) {
     static const agg_rule some[] = {AGG_MEAN, AGG_CWTM, AGG_CWMED};
     rng r = rng_make(4500);
     for (size_t m = 0; m < 3; m++)
@@ -887,7 +887,7 @@ SUITE(equality) {
     RUN_TEST(mda_more_rows);
     RUN_TEST(mda_more_adversaries_than_far_rows);
     RUN_TEST(mda_several_words);
-    RUN_TEST(pre_steps_of_giants);
+    RUN_TEST(pre_aggregations_of_giants);
 }
 
 SUITE(reports) {

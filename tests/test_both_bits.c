@@ -1,15 +1,15 @@
 /* Same bits everywhere. Hashes that tests/golden.h stores are met by
      - every rule and pre-aggregation on fixed rows,
-     - the states of every task under fixed actions,
-     - theta after each round of training: three tasks, every rule, and by turns every other option
-     there is.
+     - the states of every environment under fixed actions,
+     - theta after each round of training: three environments, every rule, and by turns every other
+       option there is.
    They must not change with the compiler, the language, the optimisation level, the instruction
    set, the byte order or the width of a pointer (`make portability` tries them), nor with the
    number of threads, the budget of a tick and the points where a run is saved and goes on in a new
    trainer (tried here).
    A change that is meant to change results changes the hashes too: `make golden` stores the new
    ones.
-   All numbers come from the headers and the tasks: libm does not have the same bits everywhere. */
+   All numbers come from the headers and the environments: libm has not the same bits everywhere. */
 #include "implementation.h"
 #include "resnharpg.h"
 #include "examples/envs/cartpole.h"
@@ -134,8 +134,8 @@ TEST rows(agg_rule rule) {
     PASS();
 }
 
-/* ---- every task of examples/envs: fixed actions, 100 steps for each hash. What is saved is the
-   same in both precisions. */
+/* ---- every environment of examples/envs: fixed actions, 100 steps for each hash. What is saved
+   is the same in both precisions. */
 enum { BODIES = 6 };
 
 TEST moves(int body) {
@@ -183,7 +183,7 @@ TEST moves(int body) {
     PASS();
 }
 
-/* ---- the third task: a chain of states, steps that slip; it can be saved */
+/* ---- the third environment: a chain of states, steps that slip; it can be saved */
 typedef struct chain {
     unsigned state;
 } chain;
@@ -229,11 +229,11 @@ static rn_env chain_env(chain *c) {
     return e;
 }
 
-/* ---- a federation on one of the tasks. The rule's number picks the options, so that each is
-   used by some */
-typedef enum task { CARTPOLE, PENDULUM, TABLE, TASKS } task;
+/* ---- a federation on one of the environments. The rule's number picks the options, so that
+   each is used by some */
+typedef enum env_kind { CARTPOLE, PENDULUM, TABLE, ENV_KINDS } env_kind;
 
-static const char *const task_name[TASKS] = {"CartPole", "InvertedPendulum", "table"};
+static const char *const env_name[ENV_KINDS] = {"CartPole", "InvertedPendulum", "table"};
 
 typedef struct federation {
     cartpole poles[AGENTS];
@@ -246,7 +246,7 @@ typedef struct federation {
     rn_trainer *trainer;
 } federation;
 
-static rn_policy make_policy(federation *f, task what, unsigned pick) {
+static rn_policy make_policy(federation *f, env_kind what, unsigned pick) {
     rn_net_desc shape = rn_make_net_desc(4, what == CARTPOLE ? 2 : 1);
     shape.hidden[0] = 16 + pick;
     shape.hidden[1] = pick % 3 ? 16 : 0;
@@ -264,7 +264,7 @@ static rn_policy make_policy(federation *f, task what, unsigned pick) {
                          : rn_make_net_policy(&f->net, &shape);
 }
 
-static int make_federation(federation *f, task what, agg_rule rule, const agg_jobs *jobs) {
+static int make_federation(federation *f, env_kind what, agg_rule rule, const agg_jobs *jobs) {
     const unsigned pick = (unsigned)rule + 5u * (unsigned)what;
     rn_trainer_desc d;
     memset(f, 0, sizeof *f);
@@ -301,8 +301,8 @@ static int make_federation(federation *f, task what, agg_rule rule, const agg_jo
     return rn_trainer_create(&f->trainer, &f->desc) == RN_OK;
 }
 
-/* goes on in a new trainer with new tasks; what the old one knew is wiped */
-static int move_house(federation *f, task what, agg_rule rule) {
+/* goes on in a new trainer with new environments; what the old one knew is wiped */
+static int move_house(federation *f, env_kind what, agg_rule rule) {
     const size_t size = rn_trainer_save_size(f->trainer);
     void *bytes = need(size);
     int good = rn_trainer_save(f->trainer, bytes, size) == RN_OK;
@@ -313,9 +313,10 @@ static int move_house(federation *f, task what, agg_rule rule) {
     return good;
 }
 
-/* budget: of a tick, in environment steps; resume: move house after every so many ticks, 0 = never
-   */
-static int train(task what, agg_rule rule, const agg_jobs *jobs, size_t budget, unsigned resume) {
+/* budget: of a tick, in environment steps; resume: move house after every so many ticks, 0 =
+   never */
+static int train(env_kind what, agg_rule rule, const agg_jobs *jobs, size_t budget,
+                 unsigned resume) {
     federation *f = (federation *)need(sizeof *f);
     uint32_t hash[ROUNDS];
     uint64_t h = hash_start;
@@ -331,7 +332,7 @@ static int train(task what, agg_rule rule, const agg_jobs *jobs, size_t budget, 
         if (good) h = hash_numbers(h, rn_trainer_theta(f->trainer), f->desc.policy.dim);
         hash[round] = fold(h);
     }
-    if (good) good = meets(task_name[what], agg_rule_name(rule), hash);
+    if (good) good = meets(env_name[what], agg_rule_name(rule), hash);
     rn_trainer_destroy(f->trainer);
     free(f);
     return good;
@@ -342,25 +343,25 @@ static void run_backwards(void *self, size_t count, agg_job *job, void *arg) {
     while (count-- > 0) job(arg, count);
 }
 
-TEST whole_rounds(task what, agg_rule rule) {
+TEST whole_rounds(env_kind what, agg_rule rule) {
     ASSERT(train(what, rule, NULL, (size_t)-1, 0));
     PASS();
 }
 
-TEST any_budget(task what, agg_rule rule) {
+TEST any_budget(env_kind what, agg_rule rule) {
     ASSERT(train(what, rule, NULL, 1, 0));
     ASSERT(train(what, rule, NULL, 37, 0));
     ASSERT(train(what, rule, NULL, 1000, 0));
     PASS();
 }
 
-TEST any_resume_point(task what, agg_rule rule) {
+TEST any_resume_point(env_kind what, agg_rule rule) {
     ASSERT(train(what, rule, NULL, (size_t)-1, 1)); /* between rounds */
     ASSERT(train(what, rule, NULL, 61, 7));         /* anywhere in them */
     PASS();
 }
 
-TEST any_number_of_threads(task what, agg_rule rule) {
+TEST any_number_of_threads(env_kind what, agg_rule rule) {
     static const int threads[] = {2, 3, 8};
     agg_jobs jobs = {run_backwards, NULL};
     ASSERT(train(what, rule, &jobs, (size_t)-1, 0));
@@ -381,25 +382,25 @@ TEST any_number_of_threads(task what, agg_rule rule) {
 TEST nothing_is_left_over(void) {
     size_t n = 0;
     while (stored[n].what) n++;
-    ASSERT_EQ((size_t)AGG_RULE_COUNT * ((size_t)TASKS + 1) + BODIES, n);
+    ASSERT_EQ((size_t)AGG_RULE_COUNT * ((size_t)ENV_KINDS + 1) + BODIES, n);
     PASS();
 }
 
 SUITE(golden_hashes) {
     for (int rule = 0; rule < AGG_RULE_COUNT; rule++) RUN_TESTp(rows, (agg_rule)rule);
     for (int body = 0; body < BODIES; body++) RUN_TESTp(moves, body);
-    for (int what = 0; what < TASKS; what++)
+    for (int what = 0; what < ENV_KINDS; what++)
         for (int rule = 0; rule < AGG_RULE_COUNT; rule++)
-            RUN_TESTp(whole_rounds, (task)what, (agg_rule)rule);
+            RUN_TESTp(whole_rounds, (env_kind)what, (agg_rule)rule);
     RUN_TEST(nothing_is_left_over);
 }
 
 SUITE(whatever_the_host_does) {
-    for (int what = 0; what < TASKS; what++)
+    for (int what = 0; what < ENV_KINDS; what++)
         for (int rule = 0; rule < AGG_RULE_COUNT; rule++) {
-            RUN_TESTp(any_budget, (task)what, (agg_rule)rule);
-            RUN_TESTp(any_resume_point, (task)what, (agg_rule)rule);
-            RUN_TESTp(any_number_of_threads, (task)what, (agg_rule)rule);
+            RUN_TESTp(any_budget, (env_kind)what, (agg_rule)rule);
+            RUN_TESTp(any_resume_point, (env_kind)what, (agg_rule)rule);
+            RUN_TESTp(any_number_of_threads, (env_kind)what, (agg_rule)rule);
         }
 }
 
@@ -412,9 +413,9 @@ static int print_all(void) {
     for (int rule = 0; rule < AGG_RULE_COUNT; rule++)
         good = rows((agg_rule)rule) == GREATEST_TEST_RES_PASS && good;
     for (int body = 0; body < BODIES; body++) good = moves(body) == GREATEST_TEST_RES_PASS && good;
-    for (int what = 0; what < TASKS; what++)
+    for (int what = 0; what < ENV_KINDS; what++)
         for (int rule = 0; rule < AGG_RULE_COUNT; rule++)
-            good = train((task)what, (agg_rule)rule, NULL, (size_t)-1, 0) && good;
+            good = train((env_kind)what, (agg_rule)rule, NULL, (size_t)-1, 0) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

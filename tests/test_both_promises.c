@@ -10,8 +10,8 @@
      the call ends                       test_agg_rules and test_agg_gm at their budgets
      a status before anything            test_agg_misuse: bad_options, bounds, zero_and_huge_sizes
      is written
-     bad rows are dropped,               test_agg_misuse: every_rule_update_and_attack,
-     more than f: AGG_ERR_ROWS           too_many_bad_rows
+     bad rows are dropped,               test_agg_misuse: too_many_bad_rows,
+     more than f: AGG_ERR_ROWS           every_rule_pre_aggregation_and_forgery
      finite rows of any size             test_agg_rules: the layouts giants, denormal and mixed;
                                          test_agg_laws: scale
      the inequality holds                test_agg_guarantee: any_forgeries, hill_climbing
@@ -21,11 +21,12 @@
      refused rounds leave theta          test_rn_misuse: silent_majorities_stop_the_step_not_the_run
      theta is finite                     test_rn_misuse: theta_never_overflows,
                                          hostile_rows_up_to_f_are_survived
-     bad environments and policies       test_rn_misuse: bad_tasks_cost_their_agent_the_round,
-                                         bad_policies_cost_the_round, endless_tasks_are_cut
+     bad environments and policies       test_rn_misuse: bad_policies_cost_the_round,
+                                         bad_environments_cost_their_agent_the_round,
+                                         endless_environments_are_cut
      options out of range                test_rn_misuse: bad_descs_are_refused
      saved bytes                         test_rn_saving: damage_is_noticed, planted_nan_is_refused,
-                                         forged_states_do_no_harm, tasks_may_refuse
+                                         forged_states_do_no_harm, environments_may_refuse
      threads, budgets and resume         test_both_bits
      points: same bits
 
@@ -143,7 +144,7 @@ TEST random_bits_come_from_the_calling_thread(void) {
     PASS();
 }
 
-/* ---- resnharpg.h: a task and random numbers that notice two visitors at once */
+/* ---- resnharpg.h: an environment and random numbers that notice two visitors at once */
 typedef struct room {
     cartpole pole;
     rn_env env; /* what is behind it */

@@ -54,7 +54,7 @@ TEST pools_and_rules(agg_rule rule) {
     PASS();
 }
 
-/* ---- a trainer: tasks and random numbers of each agent's own, one policy for all */
+/* ---- a trainer: environments and random numbers of each agent's own, one policy for all */
 typedef struct team {
     mdp m;
     walk walks[N];

@@ -243,7 +243,7 @@ TEST training_repeats_to_the_bit(void) {
     PASS();
 }
 
-SUITE(task) {
+SUITE(environment) {
     RUN_TEST(single_steps_to_the_last_bit);
     RUN_TEST(whole_trajectories_to_the_last_bit);
     RUN_TEST(resets_are_small_and_repeat);
@@ -265,7 +265,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    RUN_SUITE(task);
+    RUN_SUITE(environment);
     RUN_SUITE(learning);
     GREATEST_MAIN_END();
 }

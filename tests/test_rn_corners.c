@@ -1,6 +1,6 @@
 /* What resnharpg.h allows and hardly anybody does, and it works: what is left out, nets of odd
-   shapes, a discount of 0, a host's own policies, sums that overflow, attacks with their own numbers,
-   ends of ranges. What it does not allow is in test_rn_misuse.c. */
+   shapes, a discount of 0, a host's own policies, sums that overflow, attacks with their own
+   numbers, ends of ranges. What it does not allow is in test_rn_misuse.c. */
 #include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"

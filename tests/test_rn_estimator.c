@@ -1,7 +1,7 @@
-/* The estimators of resnharpg.h are exact: on tiny tasks ALL trajectories are played through an
-   rn_agent and weighted with their probabilities. E g = grad J_H, E[B u] = hess J_H u, E v = grad
-   J_H(theta_t) - grad J_H(theta_{t-1}), the last integrated over q. The right-hand sides come from
-   dynamic programming on numbers that carry derivatives. */
+/* The estimators of resnharpg.h are exact: on tiny environments ALL trajectories are played
+   through an rn_agent and weighted with their probabilities. E g = grad J_H, E[B u] = hess J_H
+   u, E v = grad J_H(theta_t) - grad J_H(theta_{t-1}), the last integrated over q. The right-hand
+   sides come from dynamic programming on numbers that carry derivatives. */
 #include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
@@ -65,7 +65,7 @@ typedef struct trajectory {
     size_t state[HORIZON + 1];
     rn_real act[HORIZON];
     double reward[HORIZON];
-    wide chance; /* the task's part of the probability */
+    wide chance; /* the environment's part of the probability */
 } trajectory;
 
 typedef struct script {
@@ -158,7 +158,7 @@ static rn_agent_desc script_desc(script *s, const rn_method *method) {
     return d;
 }
 
-/* all trajectories of the process, with the task's part of their probabilities */
+/* all trajectories of the process, with the environment's part of their probabilities */
 static size_t enumerate(const mdp *m, trajectory *all, size_t count, const trajectory *so_far) {
     for (size_t a = 0; a < ACTIONS; a++)
         for (size_t n = 0; n < STATES; n++) {
@@ -384,8 +384,8 @@ static rn_method plain_method(void) {
 
 static lab the_lab;
 
-/* the reference itself: hyper-dual derivatives of J_H against Richardson differences of its values
-   */
+/* the reference itself: hyper-dual derivatives of J_H against Richardson differences of its
+   values */
 TEST derivatives_by_two_routes(void) {
     for (int kind = 0; kind < POLICIES; kind++) {
         const mdp m = mdp_random(5);
@@ -722,7 +722,7 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
 /* ---- d_t - grad J(theta_t) = (1/t) sum_j M_j for eta_t = 1/t, in a run of the trainer with one
    agent: M_j = g_j - grad J(theta_j) + (j-1) (v_j - grad J(theta_j) + grad J(theta_{j-1})), from
    recorded trajectories */
-typedef struct recorder { /* around a task and a policy */
+typedef struct recorder { /* around an environment and a policy */
     rn_env env;
     rn_policy policy;
     size_t trajectories, T[2];

@@ -1,6 +1,7 @@
 /* Misuse of resnharpg.h: environments and policies that break their contract, agents that send
-   anything, descs out of range, nothing where something is expected, sizes that do not fit. Each ends
-   in its documented status, and a run goes on. What is allowed but rare is in test_rn_corners.c. */
+   anything, descs out of range, nothing where something is expected, sizes that do not fit. Each
+   ends in its documented status, and a run goes on. What is allowed but rare is in
+   test_rn_corners.c. */
 #include "implementation.h"
 #include "resnharpg.h"
 #include "greatest.h"
@@ -184,8 +185,8 @@ static void stage_make(stage *s, int table) {
     s->d.server.gamma = rn_schedule_constant(0.1);
 }
 
-/* ---- tasks: one agent's task goes wrong in rounds 2 and 3 */
-TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
+/* ---- environments: one agent's environment goes wrong in rounds 2 and 3 */
+TEST bad_environments_cost_their_agent_the_round(int kind, int table) {
     static stage s;
     rn_trainer *t;
     rn_agent *a;
@@ -216,7 +217,7 @@ TEST bad_tasks_cost_their_agent_the_round(int kind, int table) {
     PASS();
 }
 
-TEST endless_tasks_are_cut(void) {
+TEST endless_environments_are_cut(void) {
     static stage s;
     rn_trainer *t;
     stage_make(&s, 0);
@@ -1075,7 +1076,7 @@ TEST other_arguments(void) {
     PASS();
 }
 
-TEST evaluation_notices_bad_tasks_and_policies(int kind, int table) {
+TEST evaluation_notices_bad_environments_and_policies(int kind, int table) {
     static stage s;
     rn_trainer *t;
     double score = 5;
@@ -1129,21 +1130,21 @@ TEST every_status_was_reached(void) {
     PASS();
 }
 
-SUITE(tasks_and_policies) {
+SUITE(environments_and_policies) {
     for (int table = 0; table < 2; table++) {
         for (int kind = REWARD_NAN; kind <= RESULT_NEGATIVE; kind++)
-            RUN_TESTp(bad_tasks_cost_their_agent_the_round, kind, table);
-        RUN_TESTp(bad_tasks_cost_their_agent_the_round, RESET_NAN, table);
+            RUN_TESTp(bad_environments_cost_their_agent_the_round, kind, table);
+        RUN_TESTp(bad_environments_cost_their_agent_the_round, RESET_NAN, table);
     }
-    RUN_TEST(endless_tasks_are_cut);
+    RUN_TEST(endless_environments_are_cut);
     RUN_TEST(giant_rewards_never_reach_theta);
     for (int kind = ACT_NAN; kind <= HVP_NAN; kind++) RUN_TESTp(bad_policies_cost_the_round, kind);
     RUN_TEST(continuous_actions_must_be_finite);
     RUN_TEST(bad_theta_is_refused);
     for (int kind = NONE; kind <= RESULT_NEGATIVE; kind++)
-        RUN_TESTp(evaluation_notices_bad_tasks_and_policies, kind, 0);
-    RUN_TESTp(evaluation_notices_bad_tasks_and_policies, OBS_NAN, 1);
-    RUN_TESTp(evaluation_notices_bad_tasks_and_policies, RESET_NAN, 0);
+        RUN_TESTp(evaluation_notices_bad_environments_and_policies, kind, 0);
+    RUN_TESTp(evaluation_notices_bad_environments_and_policies, OBS_NAN, 1);
+    RUN_TESTp(evaluation_notices_bad_environments_and_policies, RESET_NAN, 0);
 }
 
 SUITE(rows_of_agents) {
@@ -1175,7 +1176,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    RUN_SUITE(tasks_and_policies);
+    RUN_SUITE(environments_and_policies);
     RUN_SUITE(rows_of_agents);
     RUN_SUITE(descs);
     GREATEST_MAIN_END();

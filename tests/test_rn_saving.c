@@ -25,7 +25,7 @@ TEST resumed_runs_keep_the_bits(int kind, size_t budget) {
         while (s == RN_MORE) {
             const bytes state = saved(now);
             rn_trainer_destroy(now);
-            setup_make(&two, kind); /* the tasks too are new */
+            setup_make(&two, kind); /* the environments too are new */
             two.walks[0].state = 1; /* and not in the state of the old ones */
             ASSERT_EQ(RN_OK, rn_trainer_create(&now, &two.d));
             /* it may have a past */
@@ -117,7 +117,7 @@ TEST agents_and_servers_resume(void) {
     PASS();
 }
 
-TEST tasks_that_cannot_be_saved(void) {
+TEST environments_that_cannot_be_saved(void) {
     static setup s;
     rn_trainer *t;
     unsigned char *b;
@@ -420,8 +420,8 @@ TEST impossible_numbers_are_refused(void) {
     PASS();
 }
 
-/* a task may refuse its bytes; then the tasks before it are put back */
-TEST tasks_may_refuse(void) {
+/* an environment may refuse its bytes; then the environments before it are put back */
+TEST environments_may_refuse(void) {
     bytes b;
     size_t hits = 0;
     victim_open(PLAIN);
@@ -566,7 +566,7 @@ SUITE(resuming) {
     }
     for (int kind = 0; kind < KINDS; kind++) RUN_TESTp(saving_changes_nothing, kind);
     RUN_TEST(agents_and_servers_resume);
-    RUN_TEST(tasks_that_cannot_be_saved);
+    RUN_TEST(environments_that_cannot_be_saved);
 }
 
 SUITE(damage) {
@@ -578,7 +578,7 @@ SUITE(damage) {
         RUN_TESTp(counters_at_their_end, kind);
     }
     RUN_TEST(impossible_numbers_are_refused);
-    RUN_TEST(tasks_may_refuse);
+    RUN_TEST(environments_may_refuse);
     RUN_TEST(foreign_states_are_refused);
     RUN_TEST(other_descs_are_refused);
     RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_NONE);

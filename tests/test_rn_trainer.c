@@ -762,8 +762,8 @@ TEST threads_change_no_bit(int option) {
     PASS();
 }
 
-/* agents and server on their own, in blocks of their own, at odd addresses, agents ticking in turn
-   */
+/* agents and server on their own, in blocks of their own, at odd addresses, agents ticking in
+   turn */
 TEST parts_apart_make_the_same_bits(int option) {
     static setup whole, parts;
     rn_trainer *t;
@@ -835,8 +835,8 @@ TEST parts_apart_make_the_same_bits(int option) {
     PASS();
 }
 
-/* the caller's block at any address, with canaries; one byte less is refused and nothing is written
-   */
+/* the caller's block at any address, with canaries; one byte less is refused and nothing is
+   written */
 TEST any_block_will_do(void) {
     outcome want = undisturbed(OPT_BASE_RIDGE_ALL, ROUNDS);
     for (size_t shift = 0; shift < 3; shift++) {
@@ -983,12 +983,12 @@ TEST adversaries_keep_their_true_vector(void) {
 }
 
 /* ---- evaluation */
-typedef struct clock_task {
+typedef struct clock_env {
     int t, length;
-} clock_task; /* reward t at step t, ends after `length` steps */
+} clock_env; /* reward t at step t, ends after `length` steps */
 
 static void clock_reset(void *self, const agg_rng *r, rn_real *obs) {
-    clock_task *c = (clock_task *)self;
+    clock_env *c = (clock_env *)self;
     c->t = 0;
     if (c->length < 0) c->length = -1 - (int)rn_draw_below(r, 9); /* -1 .. -9: that many */
     obs[0] = 0;
@@ -996,7 +996,7 @@ static void clock_reset(void *self, const agg_rng *r, rn_real *obs) {
 
 static rn_step_result clock_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
                                  double *reward) {
-    clock_task *c = (clock_task *)self;
+    clock_env *c = (clock_env *)self;
     (void)r;
     (void)act;
     *reward = c->t++;
@@ -1005,7 +1005,7 @@ static rn_step_result clock_step(void *self, const rn_real *act, const agg_rng *
 }
 
 TEST evaluation_by_hand_numbers(void) {
-    clock_task c = {0, 7};
+    clock_env c = {0, 7};
     model p;
     rn_env e;
     rn_evaluation_desc d;

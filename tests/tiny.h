@@ -320,7 +320,7 @@ static inline void mdp_derivatives(const mdp *m, const model *p, const wide *the
     }
 }
 
-/* as a task; it can be saved */
+/* as an environment; it can be saved */
 typedef struct walk {
     const mdp *m;
     int table;

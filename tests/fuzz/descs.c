@@ -1,7 +1,7 @@
 /* Every other public function with any arguments: descs full of nonsense, sizes that overflow,
    numbers that are not finite. Promised: a status or the documented answer; what _size() says is
    enough, and one byte less is refused; what is made from such a desc runs, and theta stays finite.
-   Bound: one block of at most 1 MB, `STEPS` steps of the tasks. */
+   Bound: one block of at most 1 MB, `STEPS` steps of the environments. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_AGENTS = 5, STEPS = 60, MOST_BYTES = 1 << 20 };
 
-/* ---- a task of any shape: its observations come from the rng and stay small */
+/* ---- an environment of any shape: its observations come from the rng and stay small */
 typedef struct blob {
     rn_env *shape;
     uint32_t steps;

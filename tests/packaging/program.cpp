@@ -1,4 +1,5 @@
-// A C++ program, written as one: a task with methods, containers that own the memory, a lambda as the callback.
+// A C++ program, written as one: an environment with methods, containers that own the memory, a
+// lambda as the callback.
 #define RESNHARPG_IMPLEMENTATION
 #include <resnharpg.h>
 #include <cstdio>
@@ -35,9 +36,9 @@ class Corridor { // walk right to the end of five cells; each step costs a point
 } // namespace
 
 int main() {
-    std::vector<Corridor> tasks(6);
+    std::vector<Corridor> corridors(6);
     std::vector<rn_env> envs;
-    for (Corridor &task : tasks) envs.push_back(task.env());
+    for (Corridor &corridor : corridors) envs.push_back(corridor.env());
     rn_table table;
     rn_trainer_desc desc =
         rn_make_trainer_desc(5, 1, envs.data(), rn_make_table_policy(&table, 5, 2));

@@ -5,7 +5,7 @@
 
 typedef struct coin {
     size_t flips;
-} coin; /* a task: heads (1) pays, 5 times */
+} coin; /* an environment: heads (1) pays, 5 times */
 
 rn_env coin_env(coin *c);
 rn_trainer *make_learner(coin *coins, size_t n, rn_table *table, rn_status *status);

@@ -1,5 +1,5 @@
-/* tests/greatest.h, every macro of it, as C99 and as C++11: compiled and run by tests/strict/run.sh
-   */
+/* tests/greatest.h, every macro of it, as C99 and as C++11: compiled and run by
+   tests/strict/run.sh */
 #include "../greatest.h"
 
 static const char *number_text(int n) { return n == 1 ? "one" : "other"; }
