@@ -75,20 +75,21 @@ typedef struct attack_row {
     agg_attack_kind id;
     const char *name;
     double strength; /* by default; 0: by n and f */
-    int reads;
     double (*number)(const aggi_adversary *a, size_t k);
+    int reads;
 } attack_row;
 
 static const attack_row attack_rows[] = {
-    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, AGGI_OWN,                            aggi_sign_flip},
-    {AGG_ATTACK_NOISE,     "random noise",   3,   AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, aggi_noise},
-    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1,   AGGI_OWN | AGGI_RANDOM,              aggi_gaussian},
-    {AGG_ATTACK_ZERO,      "zero",           1,   0,                                   aggi_zero},
-    {AGG_ATTACK_IPM,       "inner product",  0.5, AGGI_HONEST,                         aggi_ipm},
-    {AGG_ATTACK_ALIE,      "ALIE",           0,   AGGI_HONEST | AGGI_MAJORITY,         aggi_alie},
-    {AGG_ATTACK_MIMIC,     "mimic",          1,   AGGI_TARGET,                         aggi_mimic},
-    {AGG_ATTACK_INF,       "Inf",            1,   0,                                   aggi_inf},
-    {AGG_ATTACK_NAN,       "NaN",            1,   0,                                   aggi_nan},
+    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, aggi_sign_flip, AGGI_OWN},
+    {AGG_ATTACK_NOISE,     "random noise",   3,   aggi_noise,
+     AGGI_OWN | AGGI_RANGE | AGGI_RANDOM},
+    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1,   aggi_gaussian,  AGGI_OWN | AGGI_RANDOM},
+    {AGG_ATTACK_ZERO,      "zero",           1,   aggi_zero,      0},
+    {AGG_ATTACK_IPM,       "inner product",  0.5, aggi_ipm,       AGGI_HONEST},
+    {AGG_ATTACK_ALIE,      "ALIE",           0,   aggi_alie,      AGGI_HONEST | AGGI_MAJORITY},
+    {AGG_ATTACK_MIMIC,     "mimic",          1,   aggi_mimic,     AGGI_TARGET},
+    {AGG_ATTACK_INF,       "Inf",            1,   aggi_inf,       0},
+    {AGG_ATTACK_NAN,       "NaN",            1,   aggi_nan,       0},
 };
 
 /* clang-format on */

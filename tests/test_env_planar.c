@@ -81,8 +81,8 @@ static double reward_of(const planar_task *t, const double *before, const double
 /* clang-format on */
 FOUR(ADAPT)
 
-/* how far MuJoCo drifts from its own files under noise of rounding size, up to the steps of `mark`
-   */
+/* how far MuJoCo drifts from its own files under noise of rounding size, up to the steps of
+   `mark` */
 static const int mark[MARKS] = {1, 10, 20, 50, 100, 200};
 
 /* clang-format off */
@@ -137,8 +137,8 @@ static int motors(const planar_model *m) {
     return n;
 }
 
-/* anywhere: joints up to a little past their stops, bodies from below the ground to high above it
-   */
+/* anywhere: joints up to a little past their stops, bodies from below the ground to high above
+   it */
 static void random_state(const planar_model *m, rng *r, double speed, double *q, double *v) {
     for (int i = 0; i < m->joints; i++) {
         const planar_joint *j = &m->joint[i];
@@ -153,7 +153,8 @@ static void random_control(const planar_model *m, rng *r, double *ctrl) {
     for (int i = 0; i < motors(m); i++) ctrl[i] = between(r, -1.2 * m->ctrl, 1.2 * m->ctrl);
 }
 
-/* ---- MuJoCo 2.2.2. x: controls, state, state after a physics step, after a control step, reward, terminated */
+/* ---- MuJoCo 2.2.2. x: controls, state, state after a physics step, after a control step,
+   reward, terminated */
 static greatest_test_res check_row(const task *t, const double *ctrl, const double *start,
                                    const double *sub, const double *ctl) {
     const int n = t->model->joints;
@@ -199,8 +200,8 @@ static greatest_test_res check_rows(const task *t, FILE *f) {
         CHECK_CALL(check_row(t, ctrl, start, a + n, a + 3 * n));
         planar_guess(&k);
         t->accelerate(0, start, start + n, ctrl, &k);
-        for (int i = 0; i < n; i++)
-            ASSERT(difference(k.motion.a[i], a[i]) <= 1e-10); /* M is near singular in Walker2d */
+        /* M is near singular in Walker2d */
+        for (int i = 0; i < n; i++) ASSERT(difference(k.motion.a[i], a[i]) <= 1e-10);
         ASSERT_EQ((int)counts[0], k.contacts);
         ASSERT_EQ((int)counts[1], k.touches);
         ASSERT_EQ((int)counts[2], k.stops);
@@ -240,8 +241,8 @@ static greatest_test_res check_trajectory(const task *t, FILE *f, const double *
             memcpy(freeq, state, sizeof q[0] * (size_t)n);
             memcpy(freev, state + n, sizeof v[0] * (size_t)n);
         } else {
-            ASSERT(reward_of(t->rules, q, state, state + n, ctrl, poles ? tip : NULL) ==
-                   end[0]); /* to the last bit, of the file's own states */
+            /* to the last bit, of the file's own states */
+            ASSERT(reward_of(t->rules, q, state, state + n, ctrl, poles ? tip : NULL) == end[0]);
             if (poles) {
                 inverted_double_pendulum s = body_of(t->rules, q, v);
                 (void)planar_move(&s, ctrl, &reward);
@@ -287,7 +288,8 @@ SUITE(mujoco) {
     RUN_TEST(trajectories);
 }
 
-/* ---- mechanics, written from the tables anew: positions and their derivatives along v by dual numbers */
+/* ---- mechanics, written from the tables anew: positions and their derivatives along v by dual
+   numbers */
 typedef struct dual {
     double x, d;
 } dual;
@@ -335,8 +337,8 @@ static void poses(const planar_model *m, const double *q, const double *v, pose 
     }
 }
 
-/* energy (kinetic, of weight, of springs) and momentum (along x, along z, about the world's origin)
-   */
+/* energy (kinetic, of weight, of springs) and momentum (along x, along z, about the world's
+   origin) */
 typedef struct sums {
     double kinetic, potential, px, pz, turn, mass, fall;
 } sums; /* fall: moment of gravity */
@@ -638,8 +640,8 @@ static greatest_test_res check_least(const planar_model *m,
             for (int j = 0; j < m->joints; j++) force[i] += M[i * N + j] * k.motion.a[j];
         }
         least = cost(m, &k, M, force, k.motion.a, k.motion.t);
-        for (int trial = 0; trial < 10;
-             trial++) { /* bodies move as joints make them: twists by the poses' rates */
+        /* bodies move as joints make them: twists by the poses' rates */
+        for (int trial = 0; trial < 10; trial++) {
             pose p[N];
             double by[N];
             for (int i = 0; i < m->joints; i++) {
@@ -668,8 +670,8 @@ TEST least_cost(void) {
     PASS();
 }
 
-/* capsules touch if their segments are near, but not if these cross: then no way out is the nearest
-   */
+/* capsules touch if their segments are near, but not if these cross: then no way out is the
+   nearest */
 static double left_of(const planar_segment *s, double x, double z) {
     return (s->bx - s->ax) * (z - s->az) - (s->bz - s->az) * (x - s->ax);
 }
@@ -756,8 +758,8 @@ static planar_mass mass_of(const planar_capsule *c, int v2) {
                  length = hypot(c->ax - c->bx, c->az - c->bz);
     const double tube = 1000 * pi * r * r * (v2 ? length + r : length),
                  ball = v2 ? 0 : 1000 * 4 * pi * r * r * r / 3;
-    const double tall = v2 ? length + r : length,
-                 off = 0.5 * length + 3 * r / 8; /* centre of a half ball */
+    /* centre of a half ball */
+    const double tall = v2 ? length + r : length, off = 0.5 * length + 3 * r / 8;
     planar_mass m = {0, 0, 0, 0, 0, 0};
     m.mass = tube + ball;
     m.x = 0.5 * (c->ax + c->bx);
@@ -790,8 +792,8 @@ TEST masses_of_capsules(void) {
                 total += mass_of(&m->capsule[c], v2).mass;
             }
             for (int j = 0; j < m->joints; j++) {
-                const double scale =
-                    m == &half_cheetah_model ? 14 / total : 1; /* its masses are scaled to 14 kg */
+                /* its masses are scaled to 14 kg */
+                const double scale = m == &half_cheetah_model ? 14 / total : 1;
                 const planar_mass *listed = &m->mass[v2][j];
                 ASSERT_IN_RANGE(scale * body[j].mass, listed->mass, 1e-13);
                 ASSERT_IN_RANGE(body[j].x, listed->x, 1e-14);
@@ -1099,8 +1101,8 @@ TEST impossible_states(void) {
                 ASSERT(res == RN_RUNNING || res == RN_TERMINATED);
             }
         }
-        for (int j = 0; j < 2 * m->joints;
-             j++) { /* any number that is not finite terminates at once */
+        /* any number that is not finite terminates at once */
+        for (int j = 0; j < 2 * m->joints; j++) {
             double q[N], v[N], ctrl[N] = {0}, reward = (double)NAN;
             random_state(m, &r, 1, q, v);
             *(j < m->joints ? &q[j] : &v[j - m->joints]) = j % 3 ? (double)NAN : (double)INFINITY;
@@ -1111,8 +1113,8 @@ TEST impossible_states(void) {
     PASS();
 }
 
-/* a million random steps with resets: all finite, states in a sane box, trajectories of every end
-   */
+/* a million random steps with resets: all finite, states in a sane box, trajectories of every
+   end */
 TEST a_million_steps(void) {
     static const int share[4] = {300, 250, 200, 250}; /* thousands */
     const int scale = getenv("TEST_QUICK") ? 10 : 1000;
@@ -1208,8 +1210,8 @@ TEST saving(void) {
         v = b.v;
         for (int j = 0; j < m->joints; j++) q[j] = v[j] = 1;
         planar_save(&b, bytes);
-        for (int j = 0; j < 2 * m->joints; j++)
-            ASSERT_MEM_EQ(one, bytes + 8 * j, 8); /* little-endian */
+        /* little-endian */
+        for (int j = 0; j < 2 * m->joints; j++) ASSERT_MEM_EQ(one, bytes + 8 * j, 8);
         for (int j = 0; j < 10 * m->joints; j++) {
             double *x = j % (2 * m->joints) < m->joints ? &q[j % m->joints] : &v[j % m->joints];
             *x = refused[j / (2 * m->joints)];
