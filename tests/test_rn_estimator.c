@@ -69,6 +69,7 @@ typedef struct trajectory {
 } trajectory;
 
 typedef struct script {
+    rn_policy inner;
     const mdp *m;
     const model *p;
     const trajectory *play[2]; /* the first and the second trajectory of the round */
@@ -106,30 +107,6 @@ static void script_act(void *self, const rn_real *theta, const rn_real *obs, con
     act[0] = s->now->act[s->t];
 }
 
-static void script_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
-                        const rn_real *act, const rn_real *w, rn_real *g, void *work) {
-    const rn_policy *p = &((script *)self)->p->policy;
-    p->grad(p->self, theta, T, obs, act, w, g, work);
-}
-
-static void script_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                       const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
-    const rn_policy *p = &((script *)self)->p->policy;
-    p->dot(p->self, theta, u, T, obs, act, c, work);
-}
-
-static void script_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                       const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
-                       rn_real *h, void *work) {
-    const rn_policy *p = &((script *)self)->p->policy;
-    p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
-}
-
-static size_t script_work(void *self, size_t T) {
-    const rn_policy *p = &((script *)self)->p->policy;
-    return p->work_size(p->self, T);
-}
-
 /* nobody but theta^ draws a number */
 static uint64_t script_next(void *self) { return ((script *)self)->q; }
 
@@ -141,13 +118,9 @@ static rn_agent_desc script_desc(script *s, const rn_method *method) {
     d.env.self = s;
     d.env.reset = script_reset;
     d.env.step = script_step;
-    d.policy = s->p->policy;
-    d.policy.self = s;
+    s->inner = s->p->policy;
+    d.policy = policy_around(s);
     d.policy.act = script_act;
-    d.policy.grad = script_grad;
-    d.policy.dot = script_dot;
-    d.policy.hvp = script_hvp;
-    d.policy.work_size = script_work;
     d.policy.prepare = NULL;
     d.env.obs_dim = d.policy.obs_dim;
     d.env.act_dim = d.policy.act_dim;
@@ -516,6 +489,7 @@ TEST whitening_is_biased(void) {
 enum { GH = 16 };
 
 typedef struct gauss_script {
+    rn_policy inner;
     const model *p;
     size_t steps, plays, t;
     wide z[2][2];   /* [step][number] of the trajectory that counts */
@@ -568,30 +542,6 @@ static void gauss_act(void *self, const rn_real *theta, const rn_real *obs, cons
     for (size_t j = 0; j < n; j++) act[j] = (rn_real)(y[j].v + expl(y[n + j].v) * g->z[g->t][j]);
 }
 
-static void gauss_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
-                       const rn_real *act, const rn_real *w, rn_real *g, void *work) {
-    const rn_policy *p = &((gauss_script *)self)->p->policy;
-    p->grad(p->self, theta, T, obs, act, w, g, work);
-}
-
-static void gauss_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                      const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
-    const rn_policy *p = &((gauss_script *)self)->p->policy;
-    p->dot(p->self, theta, u, T, obs, act, c, work);
-}
-
-static void gauss_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                      const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
-                      rn_real *h, void *work) {
-    const rn_policy *p = &((gauss_script *)self)->p->policy;
-    p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
-}
-
-static size_t gauss_work(void *self, size_t T) {
-    const rn_policy *p = &((gauss_script *)self)->p->policy;
-    return p->work_size(p->self, T);
-}
-
 static uint64_t gauss_next(void *self) { return ((gauss_script *)self)->q; }
 
 /* J along z = one trajectory's noise */
@@ -627,92 +577,108 @@ static wide gauss_node(size_t k, size_t steps, size_t n, const wide *x, const wi
     return weight;
 }
 
-TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_dim, int causal) {
-    const size_t steps = act_dim > 1 ? 1 : 2, nodes = GH * GH;
-    rn_net_desc nd = net_desc(1, act_dim, hidden, 0, RN_TANH);
-    rng r = rng_make(40 + hidden + act_dim);
-    wide x[GH], w[GH], mean_g[MAX_DIM], mean_v[MAX_DIM], grad[MAX_DIM], hess[MAX_DIM], z[2][2];
-    rn_real theta[MAX_DIM], before[MAX_DIM];
-    gauss_script g;
+static rn_agent_desc gauss_desc(gauss_script *g, int causal) {
     rn_agent_desc d;
+    memset(&d, 0, sizeof d);
+    g->inner = g->p->policy;
+    d.policy = policy_around(g);
+    d.policy.act = gauss_act;
+    d.policy.prepare = NULL;
+    d.env.self = d.rng.self = g;
+    d.env.reset = gauss_reset;
+    d.env.step = gauss_step;
+    d.env.obs_dim = 1;
+    d.env.act_dim = g->p->policy.act_dim;
+    d.rng.next = gauss_next;
+    d.method = plain_method();
+    d.method.causal = causal;
+    return d;
+}
+
+/* an agent with one round behind it that left d = 0, at `before` */
+typedef struct gauss_lab {
+    gauss_script g;
     rn_agent *agent;
-    unsigned char *saved;
-    size_t size, dim;
     void *block;
+    unsigned char *saved;
+    size_t size;
+    rn_real theta[MAX_DIM], before[MAX_DIM];
+    wide x[GH], w[GH];
+} gauss_lab;
+
+static void gauss_open(gauss_lab *l, const model *p, size_t steps, int causal, rng *r) {
+    rn_agent_desc d;
+    memset(l, 0, sizeof *l);
+    l->g.p = p;
+    l->g.steps = steps;
+    d = gauss_desc(&l->g, causal);
+    l->block = need(malloc(rn_agent_size(&d)));
+    if (rn_agent_init(&l->agent, &d, l->block, rn_agent_size(&d)) != RN_OK) abort();
+    for (size_t i = 0; i < p->policy.dim; i++) {
+        l->before[i] = (rn_real)(0.25 * rng_normal(r));
+        l->theta[i] = (rn_real)((double)l->before[i] + 0.1 * rng_normal(r));
+    }
+    if (gauss_rule(hermite, GH, 12, l->x, l->w) != GH) abort();
+    l->g.idle_first = 1;
+    if (rn_agent_run_round(l->agent, l->before, 1) != RN_OK) abort();
+    l->size = rn_agent_save_size(l->agent);
+    l->saved = (unsigned char *)need(malloc(l->size));
+    if (rn_agent_save(l->agent, l->saved, l->size) != RN_OK) abort();
+    l->g.q = (uint64_t)0x5000000000000000u;
+}
+
+/* the direction after one more round: g with eta = 1, B u of the second trajectory with eta = 0 */
+static void gauss_add(gauss_lab *l, int second, wide weight, wide *sum) {
+    l->g.plays = 0;
+    l->g.idle_first = second;
+    if (rn_agent_load(l->agent, l->saved, l->size) != RN_OK) abort();
+    if (rn_agent_run_round(l->agent, l->theta, second ? 0 : 1) != RN_OK) abort();
+    for (size_t i = 0; i < l->g.p->policy.dim; i++)
+        sum[i] += weight * (wide)rn_agent_direction(l->agent)[i];
+}
+
+/* grad J at theta, and hess J (theta - before) at theta^, of one trajectory's noise */
+static void gauss_add_reference(const gauss_lab *l, wide weight, wide *grad, wide *hess) {
+    const size_t dim = l->g.p->policy.dim;
+    wide z[2][2];
+    memcpy(z, l->g.z, sizeof z);
+    for (size_t i = 0; i < dim; i++) {
+        hyper at[MAX_DIM], hat[MAX_DIM];
+        for (size_t j = 0; j < dim; j++) {
+            at[j] = hy((wide)l->theta[j]);
+            hat[j] = hy((wide)l->g.theta[j]);
+            hat[j].b = (wide)(rn_real)(l->theta[j] - l->before[j]);
+        }
+        at[i].a = hat[i].a = 1;
+        grad[i] += weight * gauss_value(l->g.p, at, l->g.steps, 0.9, z).a;
+        hess[i] += weight * gauss_value(l->g.p, hat, l->g.steps, 0.9, z).ab;
+    }
+}
+
+TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_dim, int causal) {
+    wide mean_g[MAX_DIM] = {0}, mean_v[MAX_DIM] = {0}, grad[MAX_DIM] = {0}, hess[MAX_DIM] = {0};
+    static gauss_lab l;
+    rng r = rng_make(40 + hidden + act_dim);
+    rn_net_desc nd = net_desc(1, act_dim, hidden, 0, RN_TANH);
     model p;
     double eg, ev;
     nd.gaussian = 1;
     nd.state_std = state_std;
     model_net(&p, &nd);
-    dim = p.policy.dim;
-    memset(&g, 0, sizeof g);
-    memset(&d, 0, sizeof d);
-    g.p = &p;
-    g.steps = steps;
-    d.env.self = d.rng.self = &g;
-    d.env.reset = gauss_reset;
-    d.env.step = gauss_step;
-    d.env.obs_dim = 1;
-    d.env.act_dim = act_dim;
-    d.policy = p.policy;
-    d.policy.self = &g;
-    d.policy.act = gauss_act;
-    d.policy.grad = gauss_grad;
-    d.policy.dot = gauss_dot;
-    d.policy.hvp = gauss_hvp;
-    d.policy.work_size = gauss_work;
-    d.policy.prepare = NULL;
-    d.rng.next = gauss_next;
-    d.method = plain_method();
-    d.method.causal = causal;
-    block = need(malloc(rn_agent_size(&d)));
-    ASSERT_EQ(RN_OK, rn_agent_init(&agent, &d, block, rn_agent_size(&d)));
-    for (size_t i = 0; i < dim; i++) {
-        before[i] = (rn_real)(0.25 * rng_normal(&r));
-        theta[i] = (rn_real)((double)before[i] + 0.1 * rng_normal(&r));
-        mean_g[i] = mean_v[i] = grad[i] = hess[i] = 0;
+    gauss_open(&l, &p, act_dim > 1 ? 1 : 2, causal, &r);
+    for (size_t k = 0; k < GH * GH; k++) {
+        const wide weight = gauss_node(k, l.g.steps, act_dim, l.x, l.w, l.g.z);
+        gauss_add(&l, 0, weight, mean_g);
+        gauss_add(&l, 1, weight, mean_v);
+        gauss_add_reference(&l, weight, grad, hess);
     }
-    ASSERT_EQ((size_t)GH, gauss_rule(hermite, GH, 12, x, w));
-    g.idle_first = 1; /* a first round that leaves d = 0 */
-    ASSERT_EQ(RN_OK, rn_agent_run_round(agent, before, 1));
-    size = rn_agent_save_size(agent);
-    saved = (unsigned char *)need(malloc(size));
-    ASSERT_EQ(RN_OK, rn_agent_save(agent, saved, size));
-    g.q = (uint64_t)0x5000000000000000u;
-    for (size_t k = 0; k < nodes; k++) {
-        const wide weight = gauss_node(k, steps, act_dim, x, w, g.z);
-        g.plays = 0;
-        g.idle_first = 0;
-        ASSERT_EQ(RN_OK, rn_agent_load(agent, saved, size));
-        ASSERT_EQ(RN_OK, rn_agent_run_round(agent, theta, 1));
-        for (size_t i = 0; i < dim; i++) mean_g[i] += weight * (wide)rn_agent_direction(agent)[i];
-        g.plays = 0;
-        g.idle_first = 1;
-        ASSERT_EQ(RN_OK, rn_agent_load(agent, saved, size));
-        ASSERT_EQ(RN_OK, rn_agent_run_round(agent, theta, 0));
-        for (size_t i = 0; i < dim; i++) mean_v[i] += weight * (wide)rn_agent_direction(agent)[i];
-    }
-    for (size_t k = 0; k < nodes; k++) {
-        const wide weight = gauss_node(k, steps, act_dim, x, w, z);
-        for (size_t i = 0; i < dim; i++) {
-            hyper at[MAX_DIM], hat[MAX_DIM];
-            for (size_t j = 0; j < dim; j++) {
-                at[j] = hy((wide)theta[j]);
-                hat[j] = hy((wide)g.theta[j]);
-                hat[j].b = (wide)(rn_real)(theta[j] - before[j]);
-            }
-            at[i].a = hat[i].a = 1;
-            grad[i] += weight * gauss_value(&p, at, steps, 0.9, z).a;
-            hess[i] += weight * gauss_value(&p, hat, steps, 0.9, z).ab;
-        }
-    }
-    eg = gap(mean_g, grad, dim);
-    ev = gap(mean_v, hess, dim);
-    free(block);
-    free(saved);
+    eg = gap(mean_g, grad, p.policy.dim);
+    ev = gap(mean_v, hess, p.policy.dim);
+    free(l.block);
+    free(l.saved);
     if (GREATEST_IS_VERBOSE())
         printf("    std %d hidden %u: g %.1e  Bu %.1e\n", state_std, (unsigned)hidden, eg, ev);
-    ASSERT(wide_max(hess, dim) > 1e-3L);
+    ASSERT(wide_max(hess, p.policy.dim) > 1e-3L);
     /* the quadrature leaves 6e-12 */
     if (!(eg < TOL + 2e-11)) FAILm(WHY("E g misses grad J by %g", eg));
     if (!(ev < TOL + 2e-11)) FAILm(WHY("E Bu misses hess J u by %g", ev));
@@ -722,9 +688,9 @@ TEST gaussian_expectations_are_exact(int state_std, size_t hidden, size_t act_di
 /* ---- d_t - grad J(theta_t) = (1/t) sum_j M_j for eta_t = 1/t, in a run of the trainer with one
    agent: M_j = g_j - grad J(theta_j) + (j-1) (v_j - grad J(theta_j) + grad J(theta_{j-1})), from
    recorded trajectories */
-typedef struct recorder { /* around an environment and a policy */
+typedef struct recorder { /* around a policy and an environment */
+    rn_policy inner;
     rn_env env;
-    rn_policy policy;
     size_t trajectories, T[2];
     rn_real theta[2][MAX_DIM], obs[2][HORIZON][FEATURES], act[2][HORIZON];
     double reward[2][HORIZON];
@@ -750,113 +716,90 @@ static void recorder_act(void *self, const rn_real *theta, const rn_real *obs, c
                          rn_real *act, void *work) {
     recorder *k = (recorder *)self;
     const size_t e = k->trajectories - 1;
-    memcpy(k->theta[e], theta, k->policy.dim * sizeof *theta);
-    memcpy(k->obs[e][k->T[e]], obs, k->policy.obs_dim * sizeof *obs);
-    k->policy.act(k->policy.self, theta, obs, r, act, work);
+    memcpy(k->theta[e], theta, k->inner.dim * sizeof *theta);
+    memcpy(k->obs[e][k->T[e]], obs, k->inner.obs_dim * sizeof *obs);
+    inner_act(self, theta, obs, r, act, work);
 }
 
-static void recorder_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
-                          const rn_real *act, const rn_real *w, rn_real *g, void *work) {
-    const rn_policy *p = &((recorder *)self)->policy;
-    p->grad(p->self, theta, T, obs, act, w, g, work);
+static rn_env recorder_env(recorder *k) {
+    rn_env env = k->env;
+    env.self = k;
+    env.reset = recorder_reset;
+    env.step = recorder_step;
+    env.state_size = 0;
+    return env;
 }
 
-static void recorder_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                         const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
-    const rn_policy *p = &((recorder *)self)->policy;
-    p->dot(p->self, theta, u, T, obs, act, c, work);
+static rn_trainer *recorder_trainer(recorder *k, const rn_real *start) {
+    const rn_env env = recorder_env(k);
+    rn_trainer_desc d;
+    rn_trainer *t;
+    memset(&d, 0, sizeof d);
+    d.agents = 1;
+    d.envs = &env;
+    d.policy = policy_around(k);
+    d.policy.act = recorder_act;
+    d.method.horizon = HORIZON;
+    d.method.discount = 0.9;
+    d.server.theta = start;
+    d.server.eta = rn_theory_eta();
+    d.server.gamma = rn_theory_gamma(0.5, 1);
+    if (rn_trainer_create(&t, &d) != RN_OK) abort();
+    return t;
 }
 
-static void recorder_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                         const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
-                         rn_real *h, void *work) {
-    const rn_policy *p = &((recorder *)self)->policy;
-    p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
-}
-
-static size_t recorder_work(void *self, size_t T) {
-    const rn_policy *p = &((recorder *)self)->policy;
-    return p->work_size(p->self, T);
+/* from trajectory e: g, or with a difference u of theta the v = B u */
+static void recorded(const recorder *k, const model *p, size_t e, const wide *u, wide *out) {
+    wide hat[MAX_DIM], psi[HORIZON], back = 0;
+    rn_real state[HORIZON];
+    for (size_t h = k->T[e]; h-- > 0;) {
+        psi[h] = back += powl(0.9, (wide)h) * (wide)k->reward[e][h];
+        state[h] = k->obs[e][h][0];
+    }
+    widen(k->theta[e], p->policy.dim, hat);
+    if (u)
+        model_bu(p, hat, u, k->T[e], state, k->act[e], psi, 0, out);
+    else
+        model_gradient(p, hat, k->T[e], state, k->act[e], psi, out);
 }
 
 TEST error_is_a_mean_of_martingale_differences(void) {
     const mdp m = mdp_random(31);
-    const double discount = 0.9;
+    wide sum[MAX_DIM] = {0}, old[MAX_DIM] = {0}, before[MAX_DIM];
+    rn_real start[MAX_DIM];
+    rng r = rng_make(8);
+    static recorder k;
+    rn_trainer *trainer;
     model p;
     walk w;
-    recorder k;
-    rn_env env;
-    rn_policy policy;
-    rn_trainer_desc d;
-    rn_trainer *trainer;
-    wide sum[MAX_DIM], grad[MAX_DIM], old[MAX_DIM];
     size_t dim;
-    rng r = rng_make(8);
-    rn_real start[MAX_DIM];
     model_table(&p, STATES, ACTIONS);
     dim = p.policy.dim;
     memset(&k, 0, sizeof k);
+    k.inner = p.policy;
     k.env = walk_env(&w, &m, 1);
-    k.policy = p.policy;
-    env = k.env;
-    env.self = &k;
-    env.reset = recorder_reset;
-    env.step = recorder_step;
-    env.state_size = 0;
-    policy = p.policy;
-    policy.self = &k;
-    policy.act = recorder_act;
-    policy.grad = recorder_grad;
-    policy.dot = recorder_dot;
-    policy.hvp = recorder_hvp;
-    policy.work_size = recorder_work;
-    for (size_t i = 0; i < dim; i++) {
-        start[i] = (rn_real)rng_normal(&r);
-        sum[i] = old[i] = 0;
-    }
-    memset(&d, 0, sizeof d);
-    d.agents = 1;
-    d.envs = &env;
-    d.policy = policy;
-    d.method.horizon = HORIZON;
-    d.method.discount = discount;
-    d.server.theta = start;
-    d.server.eta = rn_theory_eta();
-    d.server.gamma = rn_theory_gamma(0.5, 1);
-    ASSERT_EQ(RN_OK, rn_trainer_create(&trainer, &d));
+    for (size_t i = 0; i < dim; i++) start[i] = (rn_real)rng_normal(&r);
+    trainer = recorder_trainer(&k, start);
     for (size_t t = 1; t <= 200; t++) {
-        wide theta[MAX_DIM], u[MAX_DIM], g[MAX_DIM], v[MAX_DIM], psi[HORIZON], want[MAX_DIM];
+        wide theta[MAX_DIM], u[MAX_DIM], g[MAX_DIM], v[MAX_DIM], grad[MAX_DIM], want[MAX_DIM];
+        double e;
         k.trajectories = 0;
         ASSERT_EQ(RN_OK, rn_trainer_run_round(trainer));
         ASSERT_EQ((size_t)(t == 1 ? 1 : 2), k.trajectories);
         widen(k.theta[0], dim, theta);
-        mdp_derivatives(&m, &p, theta, NULL, HORIZON, discount, grad, NULL);
-        for (size_t e = 0; e < k.trajectories; e++) {
-            wide hat[MAX_DIM], back = 0;
-            rn_real state[HORIZON];
-            for (size_t h = k.T[e]; h-- > 0;)
-                psi[h] = back += powl((wide)discount, (wide)h) * (wide)k.reward[e][h];
-            widen(k.theta[e], dim, hat);
-            for (size_t h = 0; h < k.T[e]; h++) state[h] = k.obs[e][h][0];
-            if (e == 0)
-                model_gradient(&p, hat, k.T[e], state, k.act[e], psi, g);
-            else
-                model_bu(&p, hat, u, k.T[e], state, k.act[e], psi, 0, v);
-            if (e == 0)
-                for (size_t i = 0; i < dim; i++)
-                    u[i] = theta[i] - (t > 1 ? (wide)start[i] : theta[i]);
-        }
+        mdp_derivatives(&m, &p, theta, NULL, HORIZON, 0.9, grad, NULL);
+        recorded(&k, &p, 0, NULL, g);
+        for (size_t i = 0; i < dim; i++) u[i] = t > 1 ? theta[i] - before[i] : 0;
+        if (t > 1) recorded(&k, &p, 1, u, v);
         for (size_t i = 0; i < dim; i++) {
             sum[i] += g[i] - grad[i];
             if (t > 1) sum[i] += (wide)(t - 1) * (v[i] - grad[i] + old[i]);
             want[i] = sum[i] / (wide)t + grad[i];
             old[i] = grad[i];
-            start[i] = k.theta[0][i]; /* theta_{t-1} of the next round */
+            before[i] = theta[i];
         }
-        {
-            const double e = distance(rn_agent_direction(rn_trainer_agent(trainer, 0)), want, dim);
-            if (!(e < 10 * TOL)) FAILm(WHY("round %u: the identity misses by %g", (unsigned)t, e));
-        }
+        e = distance(rn_agent_direction(rn_trainer_agent(trainer, 0)), want, dim);
+        if (!(e < 10 * TOL)) FAILm(WHY("round %u: the identity misses by %g", (unsigned)t, e));
     }
     rn_trainer_destroy(trainer);
     PASS();

@@ -99,7 +99,7 @@ static int bad_now(bad_policy *b, int kind) {
 static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
                     rn_real *act, void *work) {
     bad_policy *b = (bad_policy *)self;
-    b->good.act(b->good.self, theta, obs, r, act, work);
+    inner_act(self, theta, obs, r, act, work);
     b->calls++;
     if (bad_now(b, ACT_NAN)) act[0] = (rn_real)NAN;
     if (bad_now(b, ACT_NEGATIVE)) act[0] = -1;
@@ -111,48 +111,28 @@ static void bad_act(void *self, const rn_real *theta, const rn_real *obs, const 
 static void bad_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
                      const rn_real *act, const rn_real *w, rn_real *g, void *work) {
     bad_policy *b = (bad_policy *)self;
-    b->good.grad(b->good.self, theta, T, obs, act, w, g, work);
+    inner_grad(self, theta, T, obs, act, w, g, work);
     if (bad_now(b, GRAD_NAN)) g[0] = (rn_real)NAN;
     if (bad_now(b, GRAD_INF)) g[b->good.dim - 1] = (rn_real)INFINITY;
-}
-
-static void bad_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
-                    const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
-    bad_policy *b = (bad_policy *)self;
-    b->good.dot(b->good.self, theta, u, T, obs, act, c, work);
 }
 
 static void bad_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
                     const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
                     rn_real *h, void *work) {
     bad_policy *b = (bad_policy *)self;
-    b->good.hvp(b->good.self, theta, u, T, obs, act, w, k, h, work);
+    inner_hvp(self, theta, u, T, obs, act, w, k, h, work);
     if (bad_now(b, HVP_NAN)) h[1] = (rn_real)NAN;
 }
 
-static size_t bad_work(void *self, size_t T) {
-    bad_policy *b = (bad_policy *)self;
-    return b->good.work_size(b->good.self, T);
-}
-
-static void bad_prepare(void *self, const rn_real *theta, void *work) {
-    bad_policy *b = (bad_policy *)self;
-    if (b->good.prepare) b->good.prepare(b->good.self, theta, work);
-}
-
 static rn_policy bad_make(bad_policy *b, const rn_policy *good) {
-    rn_policy p = *good;
+    rn_policy p;
     memset(b, 0, sizeof *b);
     b->good = *good;
     b->to = 1u << 30;
-    p.self = b;
+    p = policy_around(b);
     p.act = bad_act;
     p.grad = bad_grad;
-    p.dot = bad_dot;
     p.hvp = bad_hvp;
-    p.work_size = bad_work;
-    p.prepare = bad_prepare;
-    p.init = NULL;
     return p;
 }
 

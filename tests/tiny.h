@@ -414,6 +414,56 @@ static inline rn_net_desc net_desc(size_t obs, size_t outputs, size_t h0, size_t
     return d;
 }
 
+/* ---- a policy around another: self is a struct that begins with the inner rn_policy. What the
+   test does not replace goes to that one. */
+static inline void inner_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                             rn_real *act, void *work) {
+    const rn_policy *p = (const rn_policy *)self;
+    p->act(p->self, theta, obs, r, act, work);
+}
+
+static inline void inner_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                              const rn_real *act, const rn_real *w, rn_real *g, void *work) {
+    const rn_policy *p = (const rn_policy *)self;
+    p->grad(p->self, theta, T, obs, act, w, g, work);
+}
+
+static inline void inner_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                             const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
+    const rn_policy *p = (const rn_policy *)self;
+    p->dot(p->self, theta, u, T, obs, act, c, work);
+}
+
+static inline void inner_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                             const rn_real *obs, const rn_real *act, const rn_real *w,
+                             const rn_real *k, rn_real *h, void *work) {
+    const rn_policy *p = (const rn_policy *)self;
+    p->hvp(p->self, theta, u, T, obs, act, w, k, h, work);
+}
+
+static inline size_t inner_work(void *self, size_t T) {
+    const rn_policy *p = (const rn_policy *)self;
+    return p->work_size(p->self, T);
+}
+
+static inline void inner_prepare(void *self, const rn_real *theta, void *work) {
+    const rn_policy *p = (const rn_policy *)self;
+    if (p->prepare) p->prepare(p->self, theta, work);
+}
+
+static inline rn_policy policy_around(void *self) {
+    rn_policy p = *(const rn_policy *)self;
+    p.self = self;
+    p.act = inner_act;
+    p.grad = inner_grad;
+    p.dot = inner_dot;
+    p.hvp = inner_hvp;
+    p.work_size = inner_work;
+    p.prepare = inner_prepare;
+    p.init = NULL;
+    return p;
+}
+
 /* ---- three walkers: what a trainer of them is made of, and an agent that is one of them */
 enum { TRIO = 3 };
 
