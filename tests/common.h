@@ -52,6 +52,14 @@ static inline double rng_normal(rng *r) {
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
+static inline void rng_shuffle(rng *r, size_t *x, size_t n) {
+    for (size_t i = n; i-- > 1;) {
+        const size_t j = rng_below(r, i + 1), swap = x[i];
+        x[i] = x[j];
+        x[j] = swap;
+    }
+}
+
 /* as if so many normals had been drawn */
 static inline void rng_skip_normals(rng *r, size_t n) {
     r->state += 2 * (uint64_t)n * UINT64_C(0x9E3779B97F4A7C15);

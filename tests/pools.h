@@ -37,11 +37,7 @@ static inline job_pool job_pool_make(job_order order, size_t threads) {
 
 static inline void job_pool_arrange(job_pool *p) {
     for (size_t i = 0; i < p->count; i++) p->index[i] = p->order == BACKWARD ? p->count - 1 - i : i;
-    for (size_t i = p->count; i > 1 && p->order == SHUFFLED; i--) {
-        const size_t k = rng_below(&p->shuffle, i), swap = p->index[k];
-        p->index[k] = p->index[i - 1];
-        p->index[i - 1] = swap;
-    }
+    if (p->order == SHUFFLED) rng_shuffle(&p->shuffle, p->index, p->count);
 }
 
 #if HAVE_THREADS

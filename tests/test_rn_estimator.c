@@ -753,7 +753,7 @@ static void recorded(const recorder *k, const model *p, size_t e, const wide *u,
     wide hat[MAX_DIM], psi[HORIZON], back = 0;
     rn_real state[HORIZON];
     for (size_t h = k->T[e]; h-- > 0;) {
-        psi[h] = back += powl(0.9, (wide)h) * (wide)k->reward[e][h];
+        psi[h] = back += powl((wide)0.9, (wide)h) * (wide)k->reward[e][h];
         state[h] = k->obs[e][h][0];
     }
     widen(k->theta[e], p->policy.dim, hat);

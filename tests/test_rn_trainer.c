@@ -762,75 +762,92 @@ TEST threads_change_no_bit(int option) {
     PASS();
 }
 
-/* agents and server on their own, in blocks of their own, at odd addresses, agents ticking in
-   turn */
-TEST parts_apart_make_the_same_bits(int option) {
-    static setup whole, parts;
-    rn_trainer *t;
+/* agents and server on their own, in blocks of their own, at odd addresses */
+typedef struct parts {
     rn_agent *agents[N];
     rn_server *server;
     void *blocks[N + 1];
-    rn_server_desc sd;
-    setup_make(&whole, option);
-    setup_make(&parts, option);
-    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &whole.d));
+} parts;
+
+static rn_agent_desc part_desc(const setup *s, size_t i) {
+    const int hostile = s->d.adversaries > 0 && i + s->d.adversaries >= N;
+    rn_agent_desc d;
+    memset(&d, 0, sizeof d);
+    d.env = s->envs[i];
+    d.policy = s->d.policy;
+    d.method = s->d.method;
+    d.seed = s->d.seed;
+    d.stream = (uint32_t)i;
+    d.random_action = hostile && s->d.attack.kind == RN_ATTACK_RANDOM_ACTION;
+    d.flip_reward = hostile && s->d.attack.kind == RN_ATTACK_REWARD_FLIP;
+    return d;
+}
+
+static void parts_make(parts *p, const setup *s) {
+    rn_server_desc sd = s->d.server;
     for (size_t i = 0; i < N; i++) {
-        rn_agent_desc d;
-        size_t size;
-        memset(&d, 0, sizeof d);
-        d.env = parts.envs[i];
-        d.policy = parts.d.policy;
-        d.method = parts.d.method;
-        d.seed = parts.d.seed;
-        d.stream = (uint32_t)i;
-        d.random_action = parts.d.adversaries > 0 &&
-                          parts.d.attack.kind == RN_ATTACK_RANDOM_ACTION &&
-                          i + parts.d.adversaries >= N;
-        d.flip_reward = parts.d.adversaries > 0 && parts.d.attack.kind == RN_ATTACK_REWARD_FLIP &&
-                        i + parts.d.adversaries >= N;
-        size = rn_agent_size(&d);
-        blocks[i] = need(malloc(size + i));
-        ASSERT_EQ(RN_OK, rn_agent_init(&agents[i], &d, (unsigned char *)blocks[i] + i, size));
+        const rn_agent_desc d = part_desc(s, i);
+        const size_t size = rn_agent_size(&d);
+        p->blocks[i] = need(malloc(size + i));
+        if (rn_agent_init(&p->agents[i], &d, (unsigned char *)p->blocks[i] + i, size) != RN_OK)
+            abort();
     }
-    sd = parts.d.server;
     sd.n = N;
-    sd.dim = parts.p.policy.dim;
-    sd.seed = parts.d.seed;
-    blocks[N] = need(malloc(rn_server_size(&sd)));
-    ASSERT_EQ(RN_OK, rn_server_init(&server, &sd, blocks[N], rn_server_size(&sd)));
-    for (int round = 1; round <= ROUNDS; round++) {
-        const rn_real *row[N];
-        size_t playing = N;
-        rn_status s[N];
-        rn_progress p;
-        ASSERT_EQ((size_t)round, rn_server_current_round(server));
-        for (size_t i = 0; i < N; i++) {
-            ASSERT_EQ(RN_OK, rn_agent_begin_round(agents[i], rn_server_theta(server),
-                                                  rn_server_eta(server)));
-            ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_round(agents[i], rn_server_theta(server),
-                                                         rn_server_eta(server)));
-            s[i] = RN_MORE;
-        }
-        while (playing)
-            for (size_t i = N; i-- > 0;) {
-                size_t used = 99;
-                if (s[i] != RN_MORE) continue;
-                s[i] = rn_agent_tick(agents[i], 1 + i, &used);
-                ASSERT(used <= 1 + i && (s[i] == RN_OK || s[i] == RN_MORE));
-                playing -= s[i] == RN_OK;
-            }
-        for (size_t i = 0; i < N; i++) row[i] = rn_agent_direction(agents[i]);
-        ASSERT_EQ(RN_ERR_ORDER, rn_agent_tick(agents[0], 1, NULL));
-        ASSERT_EQ(RN_OK, rn_server_update(server, row, &p));
-        ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
-        ASSERT(same_bits(rn_server_theta(server), rn_trainer_theta(t), sd.dim));
-        ASSERT(same_bits(rn_server_direction(server), rn_server_direction(rn_trainer_server(t)),
-                         sd.dim));
-        ASSERT(p.norm <= rn_trainer_progress(t)->norm && p.norm >= rn_trainer_progress(t)->norm);
-        for (size_t i = 0; i < N; i++)
-            ASSERT(same_bits(row[i], rn_agent_direction(rn_trainer_agent(t, i)), sd.dim));
+    sd.dim = s->p.policy.dim;
+    sd.seed = s->d.seed;
+    p->blocks[N] = need(malloc(rn_server_size(&sd)));
+    if (rn_server_init(&p->server, &sd, p->blocks[N], rn_server_size(&sd)) != RN_OK) abort();
+}
+
+/* the agents tick in turn, the last one first */
+TEST parts_play(parts *p) {
+    const rn_real *theta = rn_server_theta(p->server);
+    const double eta = rn_server_eta(p->server);
+    rn_status s[N];
+    size_t playing = N;
+    for (size_t i = 0; i < N; i++) {
+        ASSERT_EQ(RN_OK, rn_agent_begin_round(p->agents[i], theta, eta));
+        ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_round(p->agents[i], theta, eta));
+        s[i] = RN_MORE;
     }
-    for (size_t i = 0; i <= N; i++) free(blocks[i]);
+    while (playing)
+        for (size_t i = N; i-- > 0;) {
+            size_t used = 99;
+            if (s[i] != RN_MORE) continue;
+            s[i] = rn_agent_tick(p->agents[i], 1 + i, &used);
+            ASSERT(used <= 1 + i && (s[i] == RN_OK || s[i] == RN_MORE));
+            playing -= s[i] == RN_OK;
+        }
+    ASSERT_EQ(RN_ERR_ORDER, rn_agent_tick(p->agents[0], 1, NULL));
+    PASS();
+}
+
+TEST parts_apart_make_the_same_bits(int option) {
+    static setup whole, apart;
+    parts p;
+    rn_trainer *t;
+    setup_make(&whole, option);
+    setup_make(&apart, option);
+    parts_make(&p, &apart);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &whole.d));
+    for (int round = 1; round <= ROUNDS; round++) {
+        const size_t dim = apart.p.policy.dim;
+        const rn_real *row[N];
+        rn_progress progress;
+        ASSERT_EQ((size_t)round, rn_server_current_round(p.server));
+        CHECK_CALL(parts_play(&p));
+        for (size_t i = 0; i < N; i++) row[i] = rn_agent_direction(p.agents[i]);
+        ASSERT_EQ(RN_OK, rn_server_update(p.server, row, &progress));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
+        ASSERT(same_bits(rn_server_theta(p.server), rn_trainer_theta(t), dim));
+        ASSERT(same_bits(rn_server_direction(p.server), rn_server_direction(rn_trainer_server(t)),
+                         dim));
+        ASSERT(progress.norm <= rn_trainer_progress(t)->norm &&
+               progress.norm >= rn_trainer_progress(t)->norm);
+        for (size_t i = 0; i < N; i++)
+            ASSERT(same_bits(row[i], rn_agent_direction(rn_trainer_agent(t, i)), dim));
+    }
+    for (size_t i = 0; i <= N; i++) free(p.blocks[i]);
     rn_trainer_destroy(t);
     PASS();
 }
