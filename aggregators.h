@@ -3346,8 +3346,8 @@ typedef struct aggi_bound {
 
 typedef struct aggi_rule {
     agg_rule id;
-    const char *name, *cost;
     int order_optimal;
+    const char *name, *cost;
     aggi_bound bound;
     double (*lambda)(double n, double f, double dim);
     int needs;
@@ -3397,52 +3397,52 @@ static double aggi_lambda_mean(double n, double f, double dim) {
 /* clang-format off */
 
 static const aggi_rule aggi_rules[] = {
-    /* id, name, cost, order-optimal, bound, lambda,
+    /* id, order-optimal, name, cost, bound, lambda,
        needs, result, run */
-    {AGG_MDA,        "MDA",        "n^2 d + search", 1, {2, 1, 1}, aggi_lambda_mda,
+    {AGG_MDA,        1, "MDA",        "n^2 d + search", {2, 1, 1}, aggi_lambda_mda,
      AGGI_PAIRS | AGGI_COVER,                  AGGI_WEIGHTS, aggi_mda},
-    {AGG_CWTM,       "CWTM",       "n d",            1, {2, 1, 1}, aggi_lambda_cwtm,
+    {AGG_CWTM,       1, "CWTM",       "n d",            {2, 1, 1}, aggi_lambda_cwtm,
      AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwtm},
-    {AGG_MEAMED,     "MeaMed",     "n d",            1, {2, 1, 1}, aggi_lambda_meamed,
+    {AGG_MEAMED,     1, "MeaMed",     "n d",            {2, 1, 1}, aggi_lambda_meamed,
      AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_meamed},
-    {AGG_CWMED,      "CWMed",      "n d",            0, {2, 1, 1}, aggi_lambda_cwmed,
+    {AGG_CWMED,      0, "CWMed",      "n d",            {2, 1, 1}, aggi_lambda_cwmed,
      AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwmed},
-    {AGG_KRUM,       "Krum",       "n^2 d",          0, {2, 1, 3}, aggi_lambda_krum,
+    {AGG_KRUM,       0, "Krum",       "n^2 d",          {2, 1, 3}, aggi_lambda_krum,
      AGGI_PAIRS,                               AGGI_WEIGHTS, aggi_krum},
-    {AGG_MULTI_KRUM, "Multi-Krum", "n^2 d",          0, {2, 1, 3}, aggi_lambda_krum,
+    {AGG_MULTI_KRUM, 0, "Multi-Krum", "n^2 d",          {2, 1, 3}, aggi_lambda_krum,
      AGGI_PAIRS | AGGI_Q,                      AGGI_WEIGHTS, aggi_multi_krum},
-    {AGG_GM,         "GM",         "n^2 d",          0, {2, 1, 1}, aggi_lambda_gm,
+    {AGG_GM,         0, "GM",         "n^2 d",          {2, 1, 1}, aggi_lambda_gm,
      AGGI_PAIRS | AGGI_GM,                     AGGI_WRITTEN, aggi_geometric_median},
-    {AGG_MEAN,       "mean",       "n d",            0, {2, 1, 1}, aggi_lambda_mean,
+    {AGG_MEAN,       0, "mean",       "n d",            {2, 1, 1}, aggi_lambda_mean,
      AGGI_BASELINE,                            AGGI_WEIGHTS, aggi_mean},
-    {AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0, {4, 3, 3}, NULL,
+    {AGG_BULYAN,     0, "Bulyan",     "n^2 d + n^3",    {4, 3, 3}, NULL,
      AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED,  AGGI_WRITTEN, aggi_bulyan},
-    {AGG_CCLIP,      "CClip",      "n d",            0, {2, 1, 1}, NULL,
+    {AGG_CCLIP,      0, "CClip",      "n d",            {2, 1, 1}, NULL,
      AGGI_COLUMNS | AGGI_PICKED,               AGGI_WRITTEN, aggi_cclip},
-    {AGG_CGE,        "CGE",        "n d",            0, {2, 1, 1}, NULL,
+    {AGG_CGE,        0, "CGE",        "n d",            {2, 1, 1}, NULL,
      0,                                        AGGI_WEIGHTS, aggi_cge},
-    {AGG_MONNA,      "MoNNA",      "n d",            0, {2, 1, 1}, NULL,
+    {AGG_MONNA,      0, "MoNNA",      "n d",            {2, 1, 1}, NULL,
      AGGI_PIVOT,                               AGGI_WEIGHTS, aggi_monna},
-    {AGG_CAF,        "CAF",        "n^2 d + f n^3",  0, {2, 1, 1}, NULL,
+    {AGG_CAF,        0, "CAF",        "n^2 d + f n^3",  {2, 1, 1}, NULL,
      AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf},
-    {AGG_SMEA,       "SMEA",       "n^2 d + search", 0, {2, 1, 1}, NULL,
+    {AGG_SMEA,       0, "SMEA",       "n^2 d + search", {2, 1, 1}, NULL,
      AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea},
 };
 
 typedef struct aggi_pre {
     agg_pre id;
-    const char *name;
     int needs;
+    const char *name;
     size_t (*rows)(const agg_desc *d, size_t n); /* made of n */
     void (*fill)(aggi_call *c, aggi_mix *m);     /* NULL: nothing to do */
 } aggi_pre;
 
 static const aggi_pre aggi_pres[] = {
-    {AGG_PRE_NONE,      "none",      0,          aggi_rows_same,    NULL},
-    {AGG_PRE_NNM,       "NNM",       AGGI_PAIRS, aggi_rows_same,    aggi_mix_nnm},
-    {AGG_PRE_BUCKETING, "bucketing", AGGI_RNG,   aggi_rows_buckets, aggi_mix_bucketing},
-    {AGG_PRE_CLIP,      "clipping",  AGGI_CLIP,  aggi_rows_same,    aggi_mix_clip},
-    {AGG_PRE_ARC,       "ARC",       0,          aggi_rows_same,    aggi_mix_arc},
+    {AGG_PRE_NONE,      0,          "none",      aggi_rows_same,    NULL},
+    {AGG_PRE_NNM,       AGGI_PAIRS, "NNM",       aggi_rows_same,    aggi_mix_nnm},
+    {AGG_PRE_BUCKETING, AGGI_RNG,   "bucketing", aggi_rows_buckets, aggi_mix_bucketing},
+    {AGG_PRE_CLIP,      AGGI_CLIP,  "clipping",  aggi_rows_same,    aggi_mix_clip},
+    {AGG_PRE_ARC,       0,          "ARC",       aggi_rows_same,    aggi_mix_arc},
 };
 
 /* a row that was forgotten does not compile; one in the wrong place fails tests/test_agg_table.c */
@@ -3701,6 +3701,7 @@ AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows,
     if (!need) return AGG_ERR_SIZE;
     if (scratch_size < need) return AGG_ERR_SCRATCH;
     (void)aggi_begin(&c, d, scratch, scratch_size);
+    AGG_ASSERT(c.out); /* what fitted when it was counted fits now */
     if (report) {
         c.report.weight = report->weight;
         c.report.suspicion = report->suspicion;
@@ -3886,7 +3887,7 @@ static double aggi_normal_quantile(double p) {
 /* (0,1), never an end */
 static double aggi_uniform(const agg_rng *rng) { return (aggi_draw53(rng) + 0.5) * AGGI_ULP53; }
 
-static double aggi_sign_flip(const aggi_adversary *a, size_t k) {
+static double aggi_flip(const aggi_adversary *a, size_t k) {
     (void)k;
     return -a->s * a->mine;
 }
@@ -3896,7 +3897,7 @@ static double aggi_noise(const aggi_adversary *a, size_t k) {
     return a->mine + a->s * a->range * (2 * aggi_uniform(&a->desc->rng) - 1);
 }
 
-static double aggi_gaussian(const aggi_adversary *a, size_t k) {
+static double aggi_gauss(const aggi_adversary *a, size_t k) {
     (void)k;
     return a->mine + a->s * aggi_normal_quantile(aggi_uniform(&a->desc->rng));
 }
@@ -3946,24 +3947,24 @@ enum {
    is a name at the end of agg_attack_kind, a row and a function. */
 typedef struct aggi_attack {
     agg_attack_kind id;
+    int reads;
     const char *name;
     double strength; /* by default; AGGI_MAJORITY: aggi_alie_z() */
-    int reads;
     double (*number)(const aggi_adversary *a, size_t k);
 } aggi_attack;
 
 /* clang-format off */
 
 static const aggi_attack aggi_attacks[] = {
-    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, AGGI_OWN,                     aggi_sign_flip},
-    {AGG_ATTACK_NOISE,     "random noise",   3.0, AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, aggi_noise},
-    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1.0, AGGI_OWN | AGGI_RANDOM,       aggi_gaussian},
-    {AGG_ATTACK_ZERO,      "zero",           1.0, 0,                            aggi_zero},
-    {AGG_ATTACK_IPM,       "inner product",  0.5, AGGI_HONEST,                  aggi_ipm},
-    {AGG_ATTACK_ALIE,      "ALIE",           0.0, AGGI_HONEST | AGGI_MAJORITY,  aggi_alie},
-    {AGG_ATTACK_MIMIC,     "mimic",          1.0, AGGI_TARGET,                  aggi_mimic},
-    {AGG_ATTACK_INF,       "Inf",            1.0, 0,                            aggi_inf},
-    {AGG_ATTACK_NAN,       "NaN",            1.0, 0,                            aggi_nan},
+    {AGG_ATTACK_SIGN_FLIP, AGGI_OWN,                            "sign flipping",  2.5, aggi_flip},
+    {AGG_ATTACK_NOISE,     AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, "random noise",   3.0, aggi_noise},
+    {AGG_ATTACK_GAUSSIAN,  AGGI_OWN | AGGI_RANDOM,              "Gaussian noise", 1.0, aggi_gauss},
+    {AGG_ATTACK_ZERO,      0,                                   "zero",           1.0, aggi_zero},
+    {AGG_ATTACK_IPM,       AGGI_HONEST,                         "inner product",  0.5, aggi_ipm},
+    {AGG_ATTACK_ALIE,      AGGI_HONEST | AGGI_MAJORITY,         "ALIE",           0.0, aggi_alie},
+    {AGG_ATTACK_MIMIC,     AGGI_TARGET,                         "mimic",          1.0, aggi_mimic},
+    {AGG_ATTACK_INF,       0,                                   "Inf",            1.0, aggi_inf},
+    {AGG_ATTACK_NAN,       0,                                   "NaN",            1.0, aggi_nan},
 };
 typedef char
     aggi_every_attack[sizeof aggi_attacks / sizeof *aggi_attacks == AGG_ATTACK_COUNT ? 1 : -1];

@@ -80,16 +80,16 @@ typedef struct attack_row {
 } attack_row;
 
 static const attack_row attack_rows[] = {
-    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, aggi_sign_flip, AGGI_OWN},
+    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, aggi_flip,  AGGI_OWN},
     {AGG_ATTACK_NOISE,     "random noise",   3,   aggi_noise,
      AGGI_OWN | AGGI_RANGE | AGGI_RANDOM},
-    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1,   aggi_gaussian,  AGGI_OWN | AGGI_RANDOM},
-    {AGG_ATTACK_ZERO,      "zero",           1,   aggi_zero,      0},
-    {AGG_ATTACK_IPM,       "inner product",  0.5, aggi_ipm,       AGGI_HONEST},
-    {AGG_ATTACK_ALIE,      "ALIE",           0,   aggi_alie,      AGGI_HONEST | AGGI_MAJORITY},
-    {AGG_ATTACK_MIMIC,     "mimic",          1,   aggi_mimic,     AGGI_TARGET},
-    {AGG_ATTACK_INF,       "Inf",            1,   aggi_inf,       0},
-    {AGG_ATTACK_NAN,       "NaN",            1,   aggi_nan,       0},
+    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1,   aggi_gauss, AGGI_OWN | AGGI_RANDOM},
+    {AGG_ATTACK_ZERO,      "zero",           1,   aggi_zero,  0},
+    {AGG_ATTACK_IPM,       "inner product",  0.5, aggi_ipm,   AGGI_HONEST},
+    {AGG_ATTACK_ALIE,      "ALIE",           0,   aggi_alie,  AGGI_HONEST | AGGI_MAJORITY},
+    {AGG_ATTACK_MIMIC,     "mimic",          1,   aggi_mimic, AGGI_TARGET},
+    {AGG_ATTACK_INF,       "Inf",            1,   aggi_inf,   0},
+    {AGG_ATTACK_NAN,       "NaN",            1,   aggi_nan,   0},
 };
 
 /* clang-format on */
