@@ -3,7 +3,8 @@
 
 BUILD    = build
 CFLAGS   = -O2 -g
-WARN     = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion -Wcast-qual -Wundef
+WARN     = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdouble-promotion \
+	-Wcast-qual -Wundef
 C99      = -std=c99 $(WARN) -Wstrict-prototypes -I.
 CXX11    = -std=c++11 -x c++ $(WARN) -I.
 VARIANTS = float double
@@ -15,9 +16,9 @@ PAGES    := README.md examples/README.md examples/paper/README.md tests/README.m
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 TESTS    := $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/tests/$(v)/,$(NAMES)))
-DOCS     := $(patsubst $(BUILD)/docs/%.c,%,$(wildcard $(BUILD)/docs/*.c))
 HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
-DOCS     := $(addprefix $(BUILD)/docs/c99/,$(DOCS)) $(if $(HAVE_CXX),$(addprefix $(BUILD)/docs/c++11/,$(DOCS)))
+SNIPPETS := $(patsubst $(BUILD)/docs/%.c,%,$(wildcard $(BUILD)/docs/*.c))
+DOCS     := $(foreach l,c99 $(if $(HAVE_CXX),c++11),$(addprefix $(BUILD)/docs/$(l)/,$(SNIPPETS)))
 BENCHES  := $(patsubst bench/%.c,%,$(wildcard bench/*.c))
 
 MAKEFLAGS += --no-print-directory
@@ -31,14 +32,16 @@ ifdef GREATEST
   TEST_FLAGS = -isystem $(GREATEST) -DGREATEST_EXTERNAL
 endif
 
-# build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the object, and the list of
-# included files tells which libraries to link. (The headers need none, but a program may include <math.h>.)
+# build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the
+# object, and the list of included files tells which libraries to link. (The headers need none, but
+# a program may include <math.h>.)
 DEPS    = -MD -MP -MF $@.d -MT $@
-LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
-	grep -q '/math\.h' $@.d && echo -lm)
+LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; \
+	grep -q '/mujoco\.h' $@.d && echo -lmujoco; grep -q '/math\.h' $@.d && echo -lm)
 SAY     = echo "  CC  $@"
 compile = mkdir -p $(@D); rm -f $@; $(SAY); $(1) $(2) $(CFLAGS) $(CODE) $(DEPS) -c $<
-build   = @$(call compile,$(1),$(2)) -o $@.o && $(1) $(CFLAGS) $@.o $(filter %.a,$^) -o $@ $(LDFLAGS) $(LIBS)
+build   = @$(call compile,$(1),$(2)) -o $@.o && \
+	$(1) $(CFLAGS) $@.o $(filter %.a,$^) -o $@ $(LDFLAGS) $(LIBS)
 archive = @$(call compile,$(1),$(2)) -o $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
 all: $(EXAMPLES)  ## build the examples (the default)
@@ -84,51 +87,56 @@ bench:  ## measure speed at plain -O2 and with -march=native; BENCH_QUICK=1 is s
 
 mujoco:  ## the real MuJoCo and our simulator side by side on thousands of states (needs libmujoco-dev)
 	@echo '#include <mujoco/mujoco.h>' | $(CC) -E - >/dev/null 2>&1 || \
-	    { echo "there is no mujoco/mujoco.h: install MuJoCo (Debian: apt-get install libmujoco-dev)"; exit 1; }
+	    { echo "there is no mujoco/mujoco.h: install MuJoCo (Debian: libmujoco-dev)"; exit 1; }
 	@$(MAKE) $(BUILD)/integrations/mujoco/compare
 	@$(BUILD)/integrations/mujoco/compare
 
 strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precision, linkage), and builds that must fail
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
 
+SANITIZE = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 asan:  ## all tests under the address and undefined-behaviour sanitizers
-	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
-	    -fsanitize=address,undefined,float-cast-overflow"
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/asan \
+	    CFLAGS="$(SANITIZE) -fsanitize=address,undefined,float-cast-overflow"
 
-# valgrind computes long double as double: programs whose reference needs more than that cannot pass under it
+# valgrind computes long double as double: programs whose reference needs more than that cannot pass
 NO_VALGRIND = test_rn_estimator test_rn_math
 valgrind:  ## the float tests under valgrind
 	@if command -v valgrind >/dev/null; then \
 	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
-	    $(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
+	    $(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/valgrind CFLAGS="-O1 -g" VARIANTS=float \
+	    NAMES="$(filter-out $(NO_VALGRIND),$(NAMES))"; \
 	else echo "skipped: valgrind is not installed"; fi
 
 portability:  ## compilers, languages, machines, systems: one table, the same bits; QUICK=1 is short, ONLY=text picks rows
 	@sh tests/portability/run.sh $(BUILD)/portability "$(ONLY)"
 
 golden: $(BUILD)/tests/float/test_both_bits $(BUILD)/tests/double/test_both_bits  ## store new hashes for the test of the bits
-	@{ echo '/* Made by `make golden` for tests/test_both_bits.c: environment, rule, a hash of theta after each'; \
-	   echo '   round. "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.'; \
-	   echo '   "moves": the environment under fixed actions, every 100 steps. */'; \
+	@{ echo '/* Made by `make golden` for tests/test_both_bits.c: environment, rule, a hash of'; \
+	   echo '   theta after each round. "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000'; \
+	   echo '   numbers. "moves": the environment under fixed actions, every 100 steps. */'; \
 	   echo '#ifdef AGG_DOUBLE' && $(BUILD)/tests/double/test_both_bits print && \
-	   echo '#else'             && $(BUILD)/tests/float/test_both_bits print && echo '#endif'; } >$(BUILD)/golden.h && \
+	   echo '#else'             && $(BUILD)/tests/float/test_both_bits print && \
+	   echo '#endif'; } >$(BUILD)/golden.h && \
 	mv $(BUILD)/golden.h tests/golden.h
 
 msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at (needs clang)
-	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/msan CC=clang CXX=clang++ CFLAGS="-O1 -g -fno-omit-frame-pointer \
-	    -fno-sanitize-recover=all -fsanitize=memory -fsanitize-memory-track-origins"
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/msan CC=clang CXX=clang++ \
+	    CFLAGS="$(SANITIZE) -fsanitize=memory -fsanitize-memory-track-origins"
 
 tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
 	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/tsan NAMES="test_both_threads test_agg_laws test_rn_trainer" \
 	    CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
 
-# Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the calls promise about time is at
-# the top of each tests/fuzz/*.c. What is found is kept in $(BUILD)/fuzz/corpus and added to next time.
+# Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the
+# calls promise about time is at the top of each tests/fuzz/*.c. What is found is kept in
+# $(BUILD)/fuzz/corpus and added to next time.
 SECONDS = 60
 FUZZERS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
-FUZZ    = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=fuzzer,address,undefined,float-cast-overflow
+FUZZ    = $(SANITIZE) -fsanitize=fuzzer,address,undefined,float-cast-overflow
 fuzz:  ## libFuzzer on both headers, SECONDS=60 for each program (needs clang)
-	@$(MAKE) CC=clang CFLAGS="$(FUZZ)" $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/fuzz/$(v)/,$(FUZZERS)))
+	@$(MAKE) CC=clang CFLAGS="$(FUZZ)" \
+	    $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/fuzz/$(v)/,$(FUZZERS)))
 	@sh tests/fuzz/run.sh $(BUILD)/fuzz $(SECONDS) "$(VARIANTS)" "$(FUZZERS)"
 
 ROUNDS = 1000000
@@ -141,32 +149,36 @@ format:  ## all C files as .clang-format says (needs clang-format 14); make lint
 lint:  ## the format; clang-tidy, cppcheck and gcc -fanalyzer on the headers and the programs
 	@sh tests/lint.sh $(BUILD)
 
-GCOV = gcov
-# always_inline=unused: one copy of each function, or a line would have branches for each place it was inlined
+GCOV    = gcov
+COVERED = $(BUILD)/coverage
+# always_inline=unused: one copy of each function, or a line would have branches for each place it
+# was inlined
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic -Dalways_inline=unused
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
-	@rm -rf $(BUILD)/coverage
-	@$(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/coverage CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE)"
-	@$(MAKE) test $(SLOW) DOCS= BUILD=$(BUILD)/coverage/plain CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE) -DAGG_NO_DISPATCH" \
-	    VARIANTS=float
-	@for data in $(BUILD)/coverage/tests/*/*.gcda $(BUILD)/coverage/plain/tests/*/*.gcda; do $(GCOV) -b -c -t $$data; done \
-	    > $(BUILD)/coverage/all.gcov
-	@$(BUILD)/tests/merge_coverage $(BUILD)/coverage/all.gcov tests/uncovered.txt aggregators.h resnharpg.h
+	@rm -rf $(COVERED)
+	@$(MAKE) test $(SLOW) DOCS= BUILD=$(COVERED) CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE)"
+	@$(MAKE) test $(SLOW) DOCS= BUILD=$(COVERED)/plain CC=gcc LDFLAGS=--coverage VARIANTS=float \
+	    COVER="$(COVERAGE) -DAGG_NO_DISPATCH"
+	@for data in $(COVERED)/tests/*/*.gcda $(COVERED)/plain/tests/*/*.gcda; do \
+	    $(GCOV) -b -c -t $$data; done >$(COVERED)/all.gcov
+	@$(BUILD)/tests/merge_coverage $(COVERED)/all.gcov tests/uncovered.txt $(HEADERS)
 
 hardening:  ## all of this at once: portability's table, then a line with counts for each of the others; QUICK=1
 	@sh tests/hardening.sh $(BUILD)/hardening
 
 PREFIX  = /usr/local
-VERSION = $(shell sed -n 's/^.define RN_VERSION_M[A-Z]* //p; s/^.define RN_VERSION_PATCH //p' resnharpg.h | paste -s -d .)
+VERSION = $(shell sed -n 's/^.define RN_VERSION_[MP][A-Z]* //p' resnharpg.h | paste -s -d .)
 install:  ## the headers and a pkg-config file, to DESTDIR/PREFIX
 	@mkdir -p $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/pkgconfig
 	@cp $(HEADERS) $(DESTDIR)$(PREFIX)/include
-	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: resnharpg' 'Version: $(VERSION)' 'Cflags: -I$${prefix}/include' \
+	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: resnharpg' 'Version: $(VERSION)' \
+	    'Cflags: -I$${prefix}/include' \
 	    'Description: Byzantine-robust aggregation and federated policy gradients, two C headers' \
 	    >$(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
 
 uninstall:  ## what install put there
-	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,$(HEADERS)) $(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,$(HEADERS)) \
+	    $(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
 
 packaging:  ## install, pkg-config, CMake; a C++ program and one of two files, built as a user would
 	@sh tests/packaging/run.sh $(BUILD)/packaging
@@ -180,8 +192,8 @@ help:  ## this list
 
 # ---- what the targets above are made of
 
-# Programs are compiled and run as their turn comes, several at a time: a program is run as soon as it is compiled.
-# (Which examples there are is known when make starts anew after they were extracted.)
+# Several programs at a time, each is run as soon as it is compiled. (Which examples there are is
+# known when make starts anew after they were extracted.)
 PROGRAMS = $(TESTS) $(DOCS)
 run-tests:
 	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
@@ -196,6 +208,7 @@ $(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs $(PAGES) $(HEADERS)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	@$< $(@D) $(PAGES) $(HEADERS) && touch $@
 
+DOUBLE       = -DAGG_DOUBLE
 LINKED       = $(TEST_FLAGS) -DTEST_LINKED
 BENCH_O2     = -O2
 BENCH_NATIVE = -O2 -march=native
@@ -207,25 +220,28 @@ $(BUILD)/bench/native/estimator: CFLAGS = -O3 -march=native
 DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
 
 $(BUILD)/paper/%:        C99 += -Iexamples
-# The least sum of compiling and running: the headers' code, which all programs share, is optimised, the programs hardly.
-# A program that has the code itself, because it tests private functions, takes nothing from library.a. COVER: flags for
-# that code alone.
+# The least sum of compiling and running: the headers' code, which all programs share, is optimised,
+# the programs hardly. A program that has the code itself, because it tests private functions, takes
+# nothing from library.a. COVER: flags for that code alone.
 PRIVATE := $(patsubst tests/%.c,%,$(shell grep -l '^.define .*_IMPLEMENTATION' tests/test_*.c))
 $(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -Og -g1
 $(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
 $(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
 $(BUILD)/tests/%/test_env_planar $(BUILD)/tests/%/test_rn_policies: CFLAGS = -O1 -g1
 $(addprefix $(BUILD)/tests/%/,library.a $(PRIVATE)): CODE = $(COVER)
-$(BUILD)/tests/float/library.a:  tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99))
-$(BUILD)/tests/double/library.a: tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99) -DAGG_DOUBLE)
+LIBRARY = $(BUILD)/tests/$(1)/library.a
+$(call LIBRARY,float):   tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99))
+$(call LIBRARY,double):  tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99) $(DOUBLE))
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/fuzz/float/%:   tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests)
-$(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests -DAGG_DOUBLE)
+$(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE) -Itests)
 $(BUILD)/tests/soak:     CFLAGS = -O2 -g
-$(BUILD)/tests/float/%:  tests/%.c $(BUILD)/tests/float/library.a  $(BUILD)/flags ; $(call build,$(CC),$(C99) $(LINKED))
-$(BUILD)/tests/double/%: tests/%.c $(BUILD)/tests/double/library.a $(BUILD)/flags ; $(call build,$(CC),$(C99) $(LINKED) -DAGG_DOUBLE)
+$(BUILD)/tests/float/%:  tests/%.c $(call LIBRARY,float) $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(LINKED))
+$(BUILD)/tests/double/%: tests/%.c $(call LIBRARY,double) $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(LINKED) $(DOUBLE))
 $(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOC_WARN))
 $(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))

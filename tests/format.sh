@@ -15,7 +15,7 @@ tool=clang-format
 if command -v clang-format-$wanted >/dev/null; then tool=clang-format-$wanted; fi
 command -v $tool >/dev/null || leave_out "clang-format is not installed"
 version=$($tool --version | sed 's/.*version \([0-9]*\).*/\1/')
-[ "$version" = $wanted ] || leave_out "clang-format is version $version, .clang-format is for $wanted"
+[ "$version" = $wanted ] || leave_out "clang-format is version $version, not $wanted"
 files=$(git ls-files '*.c' '*.h' '*.cpp' | grep -v '^tests/golden\.h$') # made by a program
 [ -n "$files" ] || leave_out "git lists no files"
 

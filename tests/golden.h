@@ -1,6 +1,6 @@
-/* Made by `make golden` for tests/test_both_bits.c: environment, rule, a hash of theta after each
-   round. "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000 numbers.
-   "moves": the environment under fixed actions, every 100 steps. */
+/* Made by `make golden` for tests/test_both_bits.c: environment, rule, a hash of
+   theta after each round. "rows": the rule on fixed rows of 1, 2, 37, 300, 2048, 5000
+   numbers. "moves": the environment under fixed actions, every 100 steps. */
 #ifdef AGG_DOUBLE
     { "rows", "MDA", { 0xb40960b4u, 0x067b36b3u, 0x3c59bea5u, 0xfd5b747du, 0xc24bb435u, 0x9cb5c541u } },
     { "rows", "CWTM", { 0xb9c26754u, 0x48549ce2u, 0xe726683au, 0x5ef9ea46u, 0x2c0f7240u, 0x0f93fab3u } },

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the headers are put through, by one command: the table of `make portability`, then the last line, with its counts, of
-# every other check. The whole of what each says is in LOGS. QUICK=1: about half an hour on two cores. Without: hours.
+# What the headers are put through, by one command: the table of `make portability`, then the last
+# line, with its counts, of every other check. The whole of what each says is in LOGS.
+# QUICK=1: about half an hour on two cores. Without: hours.
 # usage: tests/hardening.sh LOGS     (called by `make hardening`)
 set -u
 logs=$1

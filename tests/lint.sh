@@ -1,7 +1,7 @@
 #!/bin/sh
-# The format of all C files, and static analysis of the two headers, the lessons and their environments; called by
-# `make lint`. Clean, or status 1. What clang-tidy looks for, in the headers, is in .clang-tidy. cppcheck: no style, which is
-# ours. gcc -fanalyzer: all it has.
+# The format of all C files, and static analysis of the two headers, the lessons and their
+# environments; called by `make lint`. Clean, or status 1. What clang-tidy looks for, in the headers,
+# is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
 set -u
 log=$1/lint.log
 analyses=0 failed=0
@@ -29,7 +29,8 @@ if have clang-tidy; then
             -std=c99 -I. "$([ $real = double ] && echo -DAGG_DOUBLE || echo -UAGG_DOUBLE)"
     done
 fi
-# An answer to what cppcheck says: planar.h fills given[] in a loop over the joints, of which every model has one.
+# An answer to what cppcheck says: planar.h fills given[] in a loop over the joints, of which every
+# model has one.
 cppcheck="cppcheck --std=c99 --enable=warning,performance,portability -q --error-exitcode=1
     --suppress=uninitvar:examples/envs/planar.h --suppress=toomanyconfigs"
 if have cppcheck; then
@@ -39,10 +40,12 @@ if have cppcheck; then
             tests/strict/aggregators.c tests/strict/resnharpg.c
     done
     # shellcheck disable=SC2086
-    lint "cppcheck, lessons and environments" $cppcheck --max-configs=1 -Iexamples examples/[0-9]*.c examples/envs/*.h
+    lint "cppcheck, lessons and environments" $cppcheck --max-configs=1 -Iexamples \
+        examples/[0-9]*.c examples/envs/*.h
 fi
 if have gcc; then
-    lint "gcc -fanalyzer, both headers" gcc -std=c99 -I. -O1 -fanalyzer -c tests/strict/resnharpg.c -o "$1/lint.o"
+    lint "gcc -fanalyzer, both headers" gcc -std=c99 -I. -O1 -fanalyzer \
+        -c tests/strict/resnharpg.c -o "$1/lint.o"
 fi
 echo "$analyses analyses, $failed with findings"
 [ "$failed" -eq 0 ] && [ "$analyses" -gt 0 ]

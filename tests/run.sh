@@ -66,8 +66,7 @@ count_seconds() { # in the second line `times` has user and system time of what 
 run_test() { # a program written against the greatest API; -v: it says why it skips a test
     run "$program" -v >"$log" 2>&1
     count_seconds
-    counts=$(sed -n 's/^Pass: \([0-9]*\), fail: \([0-9]*\), skip: \([0-9]*\)\..*/\1 \2 \3/p' "$log" |
-        tail -n 1)
+    counts=$(sed -n 's/^Pass: \(.*\), fail: \(.*\), skip: \(.*\)\.$/\1 \2 \3/p' "$log" | tail -n 1)
     if [ -z "$counts" ]; then
         verdict 0 1 0 "ended with status $status before its summary"
         return
@@ -143,19 +142,20 @@ check_list() { # KIND: $build/docs/KIND has lines "place name"
 # each reason once, with how often, and in which programs
 skip_reasons() {
     for program; do
-        sed -n "s/^SKIP [^:]*: \(.*\)/${program##*/} \1/p" "$program.log" 2>/dev/null
+        if [ ! -f "$program.log" ]; then continue; fi
+        sed -n "s/ ([0-9]* ticks.*//; s/^SKIP [^:]*: \(.*\)/${program##*/} \1/p" "$program.log"
     done | awk '{ program = $1; $1 = ""; count[$0]++
             if (!seen[$0, program]++) where[$0] = where[$0] " " program }
         END { for (why in count) print "skipped " count[why] ":" why ", in" where[why] }' | sort
 }
 
 end() {
-    seconds_of_all=0
+    running=0
     for program; do
         if [ -f "$program.result" ]; then
             read -r p f s seconds <"$program.result"
             add "$p" "$f" "$s"
-            seconds_of_all="$seconds_of_all + $seconds"
+            running="$running + $seconds"
         else
             if [ -x "$program" ]; then why="did not run"; else why="did not compile"; fi
             line FAILED 0.0 "${program#"$build"/}" "$why"
@@ -173,8 +173,8 @@ end() {
     fi
     echo
     skip_reasons "$@"
-    echo "$(($(date +%s) - $(cat "$began"))) seconds in all, $(awk "BEGIN { print $seconds_of_all }")" \
-        "of processor time to run the programs"
+    elapsed=$(($(date +%s) - $(cat "$began")))
+    echo "$elapsed seconds in all, $(awk "BEGIN { print $running }") of processor time to run the programs"
     if [ "$skipped" -gt 0 ]; then skips=", $skipped skipped"; else skips=; fi
     echo "$passed passed, $failed failed$skips"
     [ "$failed" -eq 0 ]

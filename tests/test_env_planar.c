@@ -1037,7 +1037,7 @@ TEST clipped_observations(void) {
 /* an action that is no number ends the trajectory and leaves the state; a giant is clamped, and
    paid for as it is */
 TEST bad_actions(void) {
-    static const rn_real bad[3] = {(rn_real)NAN, (rn_real)INFINITY, (rn_real)-INFINITY};
+    const rn_real bad[3] = {(rn_real)NAN, (rn_real)INFINITY, (rn_real)-INFINITY};
     rng r = rng_make(7);
     const agg_rng draw = rng_for_library(&r);
     for (int i = 0; i < 4; i++) {
@@ -1170,8 +1170,7 @@ TEST older_masses(void) {
 }
 
 TEST saving(void) {
-    static const double refused[5] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1.001e5,
-                                      -1e300};
+    const double refused[5] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1.001e5, -1e300};
     static const unsigned char one[8] = {0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
     rng r = rng_make(11);
     const agg_rng draw = rng_for_library(&r);

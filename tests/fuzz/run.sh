@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every fuzzer, as float and as double, on its seeds and on what earlier runs found: a line for each, then the sum.
-# SEED=1 in the environment, and nothing found earlier: the same inputs in the same order each time, for checks that must
-# not depend on luck.
+# Runs every fuzzer, as float and as double, on its seeds and on what earlier runs found: a line for
+# each, then the sum. SEED=1 in the environment, and nothing found earlier: the same inputs in the
+# same order each time, for checks that must not depend on luck.
 # usage: tests/fuzz/run.sh DIR SECONDS "VARIANT.." "NAME.."     (called by `make fuzz`)
 set -u
 dir=$1 seconds=$2 variants=$3 names=$4

@@ -1,13 +1,16 @@
 #!/bin/sh
-# Both headers with every compiler, language and optimisation, on every machine and system at hand: one table, a row for
-# each target. Called by `make portability`. Installs nothing; what is missing is said below the table.
+# Both headers with every compiler, language and optimisation, on every machine and system at hand:
+# one table, a row for each target. Called by `make portability`. Installs nothing; what is missing
+# is said below the table.
 # usage: tests/portability/run.sh BUILD_DIR [TEXT]   TEXT: only rows with it in their name
 #
-# headers  the programs of tests/strict with static functions, and in double: they build, run and end well
-# float    tests/test_both_bits.c meets the hashes of tests/golden.h: the same bits. Under an emulator it trains in whole
-# double   rounds only, elsewhere with all thread counts, tick budgets and resume points too (QUICK=1: in the first row of
-#          a target).
-# tests    how many of the programs tests/test_*.c pass (TEST_QUICK=1), once for each target; not with QUICK=1
+# headers  the programs of tests/strict with static functions, and in double: they build, run and end
+#          well
+# float    tests/test_both_bits.c meets the hashes of tests/golden.h: the same bits. Under an emulator
+# double   it trains in whole rounds only, elsewhere with all thread counts, tick budgets and resume
+#          points too (QUICK=1: in the first row of a target).
+# tests    how many of the programs tests/test_*.c pass (TEST_QUICK=1), once for each target; not with
+#          QUICK=1
 #
 # QUICK=1: each language and each optimisation once for each compiler, not every pair.
 # ALL=1:   a missing target is a failure.
@@ -24,7 +27,8 @@ WINEPREFIX=$(pwd)/$build/wine
 NODE_PATH=/usr/share/nodejs # where Debian keeps what its emcc needs
 export WINEDEBUG WINEPREFIX NODE_PATH
 
-# the target of the rows to come: C and C++ compiler, what runs the program, its suffix, flags, tests to leave out
+# the target of the rows to come: C and C++ compiler, what runs the program, its suffix, flags, tests
+# to leave out
 target() {
     cc=$1 cxx=$2 always=$3 runner='' suffix='' without='' emulated='' tested=''
 }
@@ -141,7 +145,8 @@ pairs() { # NAME: every language with every optimisation, or in short one of eac
     row "$1" gnu11 "-O3 -march=native"
 }
 
-# Nothing of the C library but memcpy, memmove and memset is included or called. The user is an ordinary program.
+# Nothing of the C library but memcpy, memmove and memset is included or called. The user is an
+# ordinary program.
 freestanding() { # COMPILER
     "$1" -std=c99 -O2 -ffreestanding -nostdinc -isystem "$("$1" -print-file-name=include)" -I$here/freestanding -I. \
         -DRN_NO_STDLIB '-DAGG_ASSERT(x)=((void)0)' -DSTRICT_IMPLEMENTATION_ONLY -c tests/strict/resnharpg.c \
@@ -173,8 +178,10 @@ if have "gcc, i387" gcc; then
     single "gcc, i387" c99 -mfpmath=387 "refused with a reason" refuses "excess precision" gcc -mfpmath=387
 fi
 if have tcc tcc; then
-    target tcc "" -lpthread # its long double, in which many references are computed, makes NaN; constants must be literal
-    without="test_rn_estimator test_env_inverted_pendulum test_rn_math test_agg_rules test_rn_saving test_rn_trainer"
+    target tcc "" -lpthread
+    # its long double, in which many references are computed, makes NaN; constants must be literal
+    without="test_rn_estimator test_rn_math test_rn_saving test_rn_trainer"
+    without="$without test_agg_rules test_env_inverted_pendulum"
     row tcc c99 ""
 fi
 if have musl musl-gcc; then
@@ -210,7 +217,8 @@ fi
 if have wasm32 emcc em++ node; then
     target emcc em++ "-s ALLOW_MEMORY_GROWTH=1"
     runner="node --no-experimental-fetch" suffix=.js
-    without="test_rn_estimator test_agg_laws test_rn_trainer" # they need threads, or a long double whose functions are better than double
+    # they need threads, or a long double whose functions are better than double
+    without="test_rn_estimator test_agg_laws test_rn_trainer"
     row "wasm32, node" c99 -O2
     row "wasm32, node" c++20 "-O3 -msimd128"
 fi

@@ -1,7 +1,9 @@
 #!/bin/sh
-# The warning matrix, with every warning an error, and the builds that must fail. Called by `make strict`.
+# The warning matrix, with every warning an error, and the builds that must fail. Called by
+# `make strict`.
 # usage: tests/strict/run.sh BUILD_DIR DOCS_DIR
-# WARN: the flags, DOC_WARN: those that examples of the documentation may break; STRICT_COMPILERS: gcc clang
+# WARN: the flags, DOC_WARN: those that examples of the documentation may break;
+# STRICT_COMPILERS: gcc clang
 set -u
 build=$1
 docs=$2
@@ -44,7 +46,8 @@ fails_saying() {
 run() { "$@" -o "$build/program" && "$build/program"; }
 
 # what the implementation asks of the linker: nothing but what a C compiler may call by itself
-# (without -fPIE: a table of constants with addresses in it would stand among the variables until it is relocated)
+# (without -fPIE: a table of constants with addresses in it would stand among the variables until it
+# is relocated)
 compiler_calls='mem(cpy|move|set|cmp)|__stack_chk_fail|__cpu_model|__cpu_indicator_init|__popcountdi2|_GLOBAL_OFFSET_TABLE_'
 free_of_libraries() {
     "$@" -o "$build/only.o" || return 1
