@@ -4073,7 +4073,7 @@ AGGI_END_CODE
                    agg_rule_is_order_optimal; AGG_RULE_LIST and AGG_ATTACK_LIST are gone (ask
                    agg_rule_name() and agg_attack_name()). New: agg_pre_name(). AGG_NO_DISPATCH
                    serves both headers. Square roots are correctly rounded: some results in double
-                   have other last bits.
+                   have other last bits. agg_scratch_size() gives other sizes.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
                    reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
                    -funsafe-math-optimizations, the i387).

@@ -146,9 +146,9 @@
    return.
 
    MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must
-                stay where it is; nothing to free. Descs are copied, arrays in them too; what `self`
-                pointers point to, rn_net included, must outlive. rn_trainer_create/destroy use
-                malloc/free once each.
+                stay where it is; nothing to free. Nothing is written to a block that is too small.
+                Descs are copied, arrays in them too; what `self` pointers point to, rn_net
+                included, must outlive. rn_trainer_create/destroy use malloc/free once each.
    THREADS      (tests: as for SECURITY) There are no variables, only constants. Different objects:
                 any threads at once. With desc.jobs, the env, policy and rng callbacks of different
                 agents run on your threads at the same time, never two for one agent; progress,
