@@ -14,8 +14,10 @@ JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
 PAGES    := README.md examples/README.md examples/paper/README.md tests/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
+LONGEST  := test_env_planar test_rn_saving test_agg_rules
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-TESTS    := $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/tests/$(v)/,$(NAMES)))
+TESTS    := $(foreach n,$(filter $(LONGEST),$(NAMES)) $(filter-out $(LONGEST),$(NAMES)),\
+	$(addprefix $(BUILD)/tests/,$(addsuffix /$(n),$(VARIANTS))))
 HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 SNIPPETS := $(patsubst $(BUILD)/docs/%.c,%,$(wildcard $(BUILD)/docs/*.c))
 DOCS     := $(foreach l,c99 $(if $(HAVE_CXX),c++11),$(addprefix $(BUILD)/docs/$(l)/,$(SNIPPETS)))
@@ -195,14 +197,17 @@ help:  ## this list
 # Several programs at a time, each is run as soon as it is compiled. (Which examples there are is
 # known when make starts anew after they were extracted.)
 PROGRAMS = $(TESTS) $(DOCS)
+LIBRARY  = $(BUILD)/tests/$(1)/library.a
 run-tests:
 	@$(if $(HAVE_CXX),,echo "no C++ compiler: the documentation is checked as C99 only")
 	@sh tests/run.sh begin $(BUILD) "$(TAKES)" $(PROGRAMS)
 	@$(MAKE) -k -j$(JOBS) $(PROGRAMS:=.result) || true
 	@sh tests/run.sh end $(BUILD) $(PROGRAMS)
 
-$(PROGRAMS:=.result): %.result: % always
-	@sh tests/run.sh one $(BUILD) $<
+# one make for each: a single one would compile all programs before it runs the first
+$(TESTS:=.result): $(foreach v,$(VARIANTS),$(call LIBRARY,$(v)))
+$(PROGRAMS:=.result): %.result: always
+	@$(MAKE) -s $* && sh tests/run.sh one $(BUILD) $*
 
 $(BUILD)/docs/stamp: $(BUILD)/tests/extract_docs $(PAGES) $(HEADERS)
 	@rm -rf $(@D) && mkdir -p $(@D)
@@ -222,14 +227,15 @@ DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
 $(BUILD)/paper/%:        C99 += -Iexamples
 # The least sum of compiling and running: the headers' code, which all programs share, is optimised,
 # the programs hardly. A program that has the code itself, because it tests private functions, takes
-# nothing from library.a. COVER: flags for that code alone.
+# nothing from library.a. An example of aggregators.h alone runs in no time. COVER: flags for the code
+# of the headers alone.
 PRIVATE := $(patsubst tests/%.c,%,$(shell grep -l '^.define .*_IMPLEMENTATION' tests/test_*.c))
-$(BUILD)/tests/% $(BUILD)/docs/%: CFLAGS = -Og -g1
+$(BUILD)/tests/%: CFLAGS = -Og -g1
+$(BUILD)/docs/%:  CFLAGS = $$(grep -q resnharpg.h $< && echo -Og || echo -O0) -g1
 $(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
 $(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
 $(BUILD)/tests/%/test_env_planar $(BUILD)/tests/%/test_rn_policies: CFLAGS = -O1 -g1
 $(addprefix $(BUILD)/tests/%/,library.a $(PRIVATE)): CODE = $(COVER)
-LIBRARY = $(BUILD)/tests/$(1)/library.a
 $(call LIBRARY,float):   tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99))
 $(call LIBRARY,double):  tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99) $(DOUBLE))
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
