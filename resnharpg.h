@@ -3578,12 +3578,18 @@ static void rni_io_random(rni_io *io, rn_random *r) {
     if (rni_io_reads(io) && !any) rni_io_refuse(io, RN_ERR_CORRUPT);
 }
 
+/* CRC-32 as in zip and PNG, four bits at a time */
 static uint32_t rni_crc32(const unsigned char *p, size_t n) {
+    static const uint32_t table[16] = {
+        0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+        0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+        0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu,
+    };
     uint32_t crc = 0xffffffffu;
-    int b;
     while (n--) {
         crc ^= *p++;
-        for (b = 0; b < 8; b++) crc = (crc >> 1) ^ (0xedb88320u & (0u - (crc & 1u)));
+        crc = (crc >> 4) ^ table[crc & 15u];
+        crc = (crc >> 4) ^ table[crc & 15u];
     }
     return ~crc;
 }
