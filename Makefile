@@ -206,6 +206,7 @@ run-tests:
 
 # one make for each: a single one would compile all programs before it runs the first
 $(TESTS:=.result): $(foreach v,$(VARIANTS),$(call LIBRARY,$(v)))
+$(addsuffix .result,$(filter $(BUILD)/docs/c++11/%,$(DOCS))): $(call LIBRARY,float)
 $(PROGRAMS:=.result): %.result: always
 	@$(MAKE) -s $* && sh tests/run.sh one $(BUILD) $*
 
@@ -250,7 +251,10 @@ $(BUILD)/tests/double/%: tests/%.c $(call LIBRARY,double) $(BUILD)/flags
 	$(call build,$(CC),$(C99) $(LINKED) $(DOUBLE))
 $(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOC_WARN))
-$(BUILD)/docs/c++11/%:   $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CXX),$(CXX11) $(DOC_WARN))
+# as C++ the examples are linked with that code (make strict compiles them whole as well)
+BROUGHT = -DAGGREGATORS_IMPLEMENTED -DRESNHARPG_IMPLEMENTED
+$(BUILD)/docs/c++11/%: $(BUILD)/docs/%.c $(call LIBRARY,float) $(BUILD)/flags
+	$(call build,$(CXX),$(CXX11) $(DOC_WARN) $(BROUGHT))
 
 # changes when the compiler or its flags do, so that everything is built again
 FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS) $(COVER)
