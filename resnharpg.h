@@ -67,7 +67,8 @@
                 estimators, as in the paper (J_H is the return of the first H steps). Take
                 randomness only from the rng you are given, or runs will not repeat.
    POLICIES     rn_net: linear and multi-layer networks with a softmax or a Gaussian head. rn_table:
-                one logit per state (obs[0]) and action. All with exact gradients and Hessian
+                one logit per state (obs[0], whole, 0 .. states-1; else the round ends with
+                RN_ERR_ENV) and action. All with exact gradients and Hessian
                 products. Your own: rn_policy with act and grad; that is enough. Whole trajectories
                 cross the border, so that a policy can batch. Without dot and hvp, c_t comes from
                 grad and hess u from a central difference of grad. theta of a net: for each layer
@@ -122,10 +123,14 @@
 
    SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32;
                 rn_trainer_load into a trainer initialised with the same desc goes on with the same
-                bits. Everything is checked (sizes, ranges, finite numbers) before anything is
-                changed. In the middle of a round it needs env.save and env.load; between rounds it
-                does not. A host's own rng and policy state are the host's to save; attacks set by
-                rn_trainer_set_attack and the last rn_trainer_progress are not saved.
+                bits. Everything is checked before anything is changed: sizes, ranges, finite
+                numbers, and what your callbacks will be given: actions (whole and 0 .. actions-1,
+                or what policy.accepts_act says), observations (policy.accepts_obs: for a table,
+                one of its states). What env.load gets is checked by nobody but env.load: it must
+                refuse what would lead it out of its arrays. In the middle of a round saving needs
+                env.save and env.load; between rounds it does not. A host's own rng and policy state
+                are the host's to save; attacks set by rn_trainer_set_attack (set them again before
+                you load) and the last rn_trainer_progress are not saved.
    THEORY       rn_theory_constants: L, G_g, G_H, D_g, D_h, C1, C2, C3; rn_theory_bound: the
                 finite-T bound on J* - J(theta_T); rn_theory_trajectories: what it needs for a
                 target. Worst-case constants: expect astronomical numbers.
@@ -133,12 +138,14 @@
    SECURITY     (each sentence up to "not promised" has its test: see tests/test_both_promises.c)
    Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f adversaries are
    survived). If the rule refuses (more than f such rows) no update is made: theta stays. theta is
-   finite after every round. An environment that gives a NaN or infinite reward or observation, or
-   an unknown result, ends its agent's round with RN_ERR_ENV; a policy that gives an impossible
+   finite after every round. An environment that gives a NaN or infinite reward or observation, an
+   observation that policy.accepts_obs refuses (for a table: none of its states), or an unknown
+   result, ends its agent's round with RN_ERR_ENV; a policy that gives an impossible
    action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
    sends nothing this round and goes on in the next. An environment that never ends is cut at the
    horizon. Options out of range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths,
-   ranges and numbers are checked before anything is changed, and env.load may refuse.
+   ranges and numbers are checked before anything is changed, no callback is given an action or
+   observation that policy and environment could not have made, and env.load may refuse.
    Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
    can write the bytes can choose theta. Sign them if that matters. Secrecy: the vectors tell much
    about the data they come from. That random numbers cannot be guessed: xoshiro256** is not for
@@ -222,7 +229,7 @@ typedef agg_real rn_real;
     X(RN_ERR_MEMORY,    "the memory block is smaller than _size() says, or malloc failed")         \
     X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                               \
     X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")             \
-    X(RN_ERR_ENV,       "the environment gave a number that is not finite, or an unknown result")  \
+    X(RN_ERR_ENV,       "the environment gave what is not finite, or not known to the policy")     \
     X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")   \
     X(RN_ERR_AGGREGATE, "the aggregation refused, so no update was made: see progress.aggregate")  \
     X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                   \
@@ -256,7 +263,8 @@ typedef struct rn_env {
     double act_low, act_high;  /* continuous: range for random actions       both 0 = -1 .. 1 */
     size_t state_size;         /* saving in the middle of a trajectory       0 = cannot */
     void (*save)(const void *self, void *bytes);
-    int  (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged */
+    int  (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged. bytes may be an
+                                                    enemy's: check every index in them */
 } rn_env;                      /* act_low, act_high clip nothing: clipping is the environment's */
 
 /* ---- the policy. Shapes: theta, u, g, h: dim; obs: T rows of obs_dim; act: T rows of act_dim; w,
@@ -291,6 +299,14 @@ typedef struct rn_policy {
 
     /* where to start                                                 NULL: zeros */
     void (*init)(void *self, const agg_rng *rng, rn_real *theta);
+
+    /* 1: obs is one that the functions above can be given. Asked before each act, and of what a
+       saved state holds                                              NULL: all that are finite */
+    int (*accepts_obs)(void *self, const rn_real *obs);
+
+    /* 1: act is one that `act` could have given. Asked of what a saved state holds, after finite
+       or, discrete, whole and 0 .. actions-1                         NULL: nothing more */
+    int (*accepts_act)(void *self, const rn_real *act);
 } rn_policy;
 
 /* bytes of work for any start address; T = 0: for act alone; 0: T is too large */
@@ -647,6 +663,11 @@ static double rni_norm(const rn_real *x, size_t n) {
     if (!(scale > 0) || !aggi_finite(scale)) return scale;
     for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
     return scale * aggi_sqrt(s);
+}
+
+/* Is x one of 0 .. n-1? n is at most 2^24, so that it and all below are floats. */
+AGGI_INLINE int rni_is_index(rn_real x, size_t n) {
+    return x >= 0 && x < (rn_real)n && (rn_real)(uint32_t)x == x;
 }
 
 /* rows x width numbers; a is bad if that is more than memory can hold */
@@ -1813,6 +1834,16 @@ enum { rni_is_base, rni_is_avx2 };
 
 AGGI_TWINS(RNI_NET_KERNEL, rni_vec, aggi_wide)
 
+/* what rni_sample_gauss() leaves of an action */
+static int rni_net_accepts_act(void *self, const rn_real *act) {
+    const rn_net_desc *d = &((const rn_net *)self)->desc;
+    const rn_real clip = (rn_real)d->clip;
+    size_t j;
+    for (j = 0; j < d->outputs; j++)
+        if (clip > 0 && !(act[j] >= -clip && act[j] <= clip)) return 0;
+    return 1;
+}
+
 /* W uniform in +-sqrt(3/in), biases 0, log-stds as desc.log_std says */
 static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) {
     const rn_net *net = (const rn_net *)self;
@@ -1886,17 +1917,21 @@ RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     p.work_size = rni_net_work_size;
     p.prepare = rni_net_prepare;
     p.init = rni_net_init;
+    if (d->gaussian) p.accepts_act = rni_net_accepts_act;
     return p;
 }
 
 /* ---- 6 tables and any policy ----------------------------------------------------------------- */
 
 /* theta[s][a] is the logit of action a in state s. In row s grad log pi = 1_a - p and
-   hess log pi u = -p (u_s - p . u_s), in all others 0. A state outside the table makes a NaN, which
-   the caller notices. */
+   hess log pi u = -p (u_s - p . u_s), in all others 0. A state that is none of the table's makes a
+   NaN: agents ask before, but who calls the policy's functions may not. */
+static int rni_table_accepts_obs(void *self, const rn_real *obs) {
+    return rni_is_index(obs[0], ((const rn_table *)self)->states);
+}
+
 static const rn_real *rni_table_row(const rn_table *t, const rn_real *theta, rn_real state) {
-    if (!(state >= 0 && state < (rn_real)t->states)) return NULL;
-    return theta + (size_t)state * t->actions;
+    return rni_is_index(state, t->states) ? theta + (size_t)state * t->actions : NULL;
 }
 
 static rn_real rni_nan(void) {
@@ -2001,7 +2036,13 @@ RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t act
     p.dot = rni_table_dot;
     p.hvp = rni_table_hvp;
     p.work_size = rni_table_work_size;
+    p.accepts_obs = rni_table_accepts_obs;
     return p;
+}
+
+/* May the policy be given obs, which is finite? */
+AGGI_INLINE int rni_obs_ok(const rn_policy *p, const rn_real *obs) {
+    return !p->accepts_obs || p->accepts_obs(p->self, obs);
 }
 
 RN_API size_t rn_policy_work_size(const rn_policy *p, size_t T) {
@@ -2018,6 +2059,7 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
     if (!p || !p->act || !theta || !obs || !act) return RN_ERR_ARG;
     if (p->work_size && !bytes) return RN_ERR_SIZE;
     if (p->work_size && !w) return RN_ERR_MEMORY;
+    if (!aggi_all_finite(obs, p->obs_dim) || !rni_obs_ok(p, obs)) return RN_ERR_ENV;
     if (p->prepare) p->prepare(p->self, theta, w);
     p->act(p->self, theta, obs, rng, act, w);
     return RN_OK;
@@ -2316,33 +2358,48 @@ static rn_status rni_play_reset(const rni_play *p, rn_real *obs) {
     return aggi_all_finite(obs, p->env->obs_dim) ? RN_OK : RN_ERR_ENV;
 }
 
-static void rni_random_action(const rn_env *e, const agg_rng *rng, rn_real *act) {
+/* where random actions lie */
+typedef struct rni_range {
+    double low, high;
+} rni_range;
+
+static rni_range rni_random_range(const rn_env *e) {
     const int unset = e->act_low == 0 && e->act_high == 0;
-    const double low = unset ? -1 : e->act_low, high = unset ? 1 : e->act_high;
+    rni_range r;
+    r.low = unset ? -1 : e->act_low;
+    r.high = unset ? 1 : e->act_high;
+    return r;
+}
+
+static void rni_random_action(const rn_env *e, const agg_rng *rng, rn_real *act) {
+    const rni_range r = rni_random_range(e);
     size_t j;
-    if (e->actions)
+    if (e->actions) {
         act[0] = (rn_real)rn_draw_below(rng, e->actions);
-    else
-        for (j = 0; j < e->act_dim; j++)
-            act[j] = (rn_real)(low + (high - low) * rn_draw_uniform(rng));
+        return;
+    }
+    for (j = 0; j < e->act_dim; j++) {
+        const double x = r.low + (r.high - r.low) * rn_draw_uniform(rng);
+        act[j] = (rn_real)(x < r.high ? x : r.high);
+    }
 }
 
 /* one of 0 .. actions-1, or finite numbers */
 AGGI_INLINE int rni_action_ok(const rn_env *e, const rn_real *act) {
     size_t j;
-    if (e->actions)
-        return act[0] >= 0 && act[0] < (rn_real)e->actions && (rn_real)(uint32_t)act[0] == act[0];
+    if (e->actions) return rni_is_index(act[0], e->actions);
     for (j = 0; j < e->act_dim; j++)
         if (!(act[j] - act[j] == 0)) return 0;
     return 1;
 }
 
 /* obs -> act by the policy or at random, then next, reward and whether it goes on by the
-   environment; all are checked */
+   environment; all are checked. obs not until it is used: the last of a trajectory never is. */
 AGGI_INLINE rn_status rni_play_step(const rni_play *p, const rn_real *obs, rn_real *act,
                                     rn_real *next, double *reward, int *running) {
     const rn_env *e = p->env;
     rn_step_result r;
+    if (!rni_obs_ok(p->policy, obs)) return RN_ERR_ENV;
     if (p->random_action)
         rni_random_action(e, p->rng, act);
     else
@@ -2378,6 +2435,7 @@ struct rn_agent {
     rn_real *hat;                        /* theta^ */
     rn_real *tmp;                        /* 3 dim, see rn_hessian_product */
     rn_real *obs, *act, *weight, *k, *c; /* the trajectory; obs has a row more */
+    rn_real *row;                        /* one of obs or act, as a saved state has it */
     double *reward, *psi;
     void *work; /* the policy's */
     unsigned char *env_backup;
@@ -2430,6 +2488,7 @@ static void rni_agent_layout_arrays(rn_agent *g, aggi_arena *a) {
     g->weight = aggi_take_real(a, horizon);
     g->k = aggi_take_real(a, horizon);
     g->c = aggi_take_real(a, horizon);
+    g->row = aggi_take_real(a, p->obs_dim > p->act_dim ? p->obs_dim : p->act_dim);
     g->reward = aggi_take_f64(a, horizon);
     g->psi = aggi_take_f64(a, horizon);
 }
@@ -3503,9 +3562,10 @@ static int rni_io_flag(rni_io *io, int *x) {
     return y;
 }
 
-static void rni_io_counter(rni_io *io, uint64_t *x) {
-    const uint64_t y = rni_io_u64(io, *x, 0, RNI_MOST(uint64_t));
+static uint64_t rni_io_counter(rni_io *io, uint64_t *x, uint64_t low) {
+    const uint64_t y = rni_io_u64(io, *x, low, RNI_MOST(uint64_t));
     if (io->mode == RNI_READ) *x = y;
+    return y;
 }
 
 static rn_status rni_io_status(rni_io *io, rn_status *x) {
@@ -3528,10 +3588,23 @@ static void rni_io_numbers(rni_io *io, double *x, size_t n) {
     for (i = 0; i < n && io->status == RN_OK; i++) (void)rni_io_number(io, &x[i]);
 }
 
-/* 0 .. 1 */
-static void rni_io_share(rni_io *io, double *x) {
+/* what only an enemy writes */
+static void rni_io_demand(rni_io *io, int fine) {
+    if (rni_io_reads(io) && !fine) rni_io_refuse(io, RN_ERR_CORRUPT);
+}
+
+/* 0 .. high */
+static double rni_io_range(rni_io *io, double *x, double high) {
     const double y = rni_io_number(io, x);
-    if (rni_io_reads(io) && !(y >= 0 && y <= 1)) rni_io_refuse(io, RN_ERR_CORRUPT);
+    rni_io_demand(io, y >= 0 && y <= high);
+    return y;
+}
+
+static double rni_io_share(rni_io *io, double *x) { return rni_io_range(io, x, 1); }
+
+static void rni_io_positives(rni_io *io, double *x, size_t n) {
+    size_t i;
+    for (i = 0; i < n && io->status == RN_OK; i++) (void)rni_io_range(io, &x[i], DBL_MAX);
 }
 
 #ifdef AGG_DOUBLE
@@ -3540,8 +3613,8 @@ typedef uint64_t rni_word;
 typedef uint32_t rni_word;
 #endif
 
-/* 4 or 8 bytes each; finite, at least low */
-static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low) {
+/* 4 or 8 bytes each; finite, at least low. seen, unless NULL, is told what is checked. */
+static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low, rn_real *seen) {
     size_t i;
     if (!aggi_product_fits(n, sizeof *x)) rni_io_refuse(io, RN_ERR_CORRUPT);
     if (!rni_io_room(io, n * sizeof *x)) return;
@@ -3558,12 +3631,13 @@ static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low) {
         memcpy(&y, &bits, sizeof y);
         if (!(y - y == 0 && (double)y >= low)) rni_io_refuse(io, RN_ERR_CORRUPT);
         if (io->mode == RNI_READ) x[i] = y;
+        if (io->mode == RNI_CHECK && seen) seen[i] = y;
     }
     io->at += n * sizeof *x;
 }
 
 static void rni_io_reals(rni_io *io, rn_real *x, size_t n) {
-    rni_io_reals_from(io, x, n, -AGGI_REAL_MAX);
+    rni_io_reals_from(io, x, n, -AGGI_REAL_MAX, NULL);
 }
 
 /* All zeros is the one state that the generator cannot leave. */
@@ -3639,13 +3713,18 @@ static uint64_t rni_trainer_fingerprint(const rn_trainer *t) {
 
 /* The fields, object by object. */
 
+/* A = sum x x^T: its diagonal is not negative */
 static void rni_io_baseline(rni_io *io, rni_baseline *b, size_t horizon) {
+    size_t i;
     if (b->sum) {
         rni_io_numbers(io, b->sum, horizon);
-        rni_io_numbers(io, b->count, horizon);
+        rni_io_positives(io, b->count, horizon);
     }
     if (!b->n) return;
-    rni_io_numbers(io, b->A, b->n * b->n);
+    for (i = 0; i < b->n; i++) {
+        rni_io_positives(io, &b->A[i * b->n + i], 1);
+        if (i + 1 < b->n) rni_io_numbers(io, &b->A[i * b->n + i + 1], b->n);
+    }
     rni_io_numbers(io, b->b, b->n);
     rni_io_numbers(io, b->coef, b->n);
 }
@@ -3670,25 +3749,55 @@ static void rni_io_env(rni_io *io, rn_agent *a) {
     io->at += e->state_size;
 }
 
+/* Could the agent have done this? */
+static int rni_agent_could_act(const rn_agent *a, const rn_real *act) {
+    const rn_policy *p = &a->policy;
+    const rni_range r = rni_random_range(&a->env);
+    size_t j;
+    if (!rni_action_ok(&a->env, act)) return 0;
+    if (!a->random_action) return !p->accepts_act || p->accepts_act(p->self, act);
+    for (j = 0; j < p->act_dim && !p->actions; j++)
+        if (!(act[j] >= (rn_real)r.low && act[j] <= (rn_real)r.high)) return 0;
+    return 1;
+}
+
+/* The policy is given these rows, and may take them for indices: they are checked as when they were
+   new. The last observation is when it is used. */
+static void rni_io_rows(rni_io *io, rn_agent *a, size_t t) {
+    const size_t obs_dim = a->policy.obs_dim, act_dim = a->policy.act_dim;
+    const int check = io->mode == RNI_CHECK;
+    size_t i;
+    for (i = 0; i <= t && io->status == RN_OK; i++) {
+        rni_io_reals_from(io, a->obs + i * obs_dim, obs_dim, -AGGI_REAL_MAX, a->row);
+        if (check && io->status == RN_OK && i < t)
+            rni_io_demand(io, rni_obs_ok(&a->policy, a->row));
+    }
+    for (i = 0; i < t && io->status == RN_OK; i++) {
+        rni_io_reals_from(io, a->act + i * act_dim, act_dim, -AGGI_REAL_MAX, a->row);
+        if (check && io->status == RN_OK) rni_io_demand(io, rni_agent_could_act(a, a->row));
+    }
+}
+
+/* begun, so that a step was made, and not ended */
 static void rni_io_trajectory(rni_io *io, rn_agent *a) {
-    const size_t t = rni_io_size(io, &a->t, 0, a->method.horizon - 1);
+    const size_t t = rni_io_size(io, &a->t, 1, a->method.horizon - 1);
     rni_io_reals(io, a->hat, a->policy.dim);
-    rni_io_reals(io, a->obs, (t + 1) * a->policy.obs_dim);
-    rni_io_reals(io, a->act, t * a->policy.act_dim);
+    rni_io_rows(io, a, t);
     rni_io_numbers(io, a->reward, t);
     rni_io_env(io, a);
 }
 
-/* in the middle of a round */
-static void rni_io_round(rni_io *io, rn_agent *a) {
+/* In the middle of a round. There is a tau^ only if there was a round before (has_d), and v counts. */
+static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     const size_t dim = a->policy.dim, m = a->method.batch;
     const int playing = rni_io_flag(io, &a->playing);
     const size_t trajectories = rni_io_size(io, &a->trajectories, m, 2 * m);
-    if (trajectories != m && trajectories != 2 * m) rni_io_refuse(io, RN_ERR_CORRUPT);
-    (void)rni_io_size(io, &a->trajectory, 0, trajectories - 1);
-    rni_io_share(io, &a->eta);
+    const size_t trajectory = rni_io_size(io, &a->trajectory, 0, trajectories - 1);
+    const double eta = rni_io_share(io, &a->eta), most = (double)a->method.horizon;
+    rni_io_demand(io, trajectories == m || (trajectories == 2 * m && has_d && eta < 1));
+    rni_io_demand(io, trajectories == m || !a->method.no_hessian);
     rni_io_numbers(io, &a->sum_return, 1);
-    rni_io_numbers(io, &a->sum_length, 1);
+    (void)rni_io_range(io, &a->sum_length, most * (double)(trajectory < m ? trajectory : m));
     rni_io_reals(io, a->theta, dim);
     rni_io_reals(io, a->g, dim);
     rni_io_reals(io, a->v, dim);
@@ -3708,20 +3817,23 @@ static void rni_agent_wake(rn_agent *a) {
 
 /* Returns whether it is in the middle of a round. */
 static int rni_io_agent(rni_io *io, rn_agent *a) {
-    int busy;
+    uint64_t rounds, trajectories;
+    int busy, has_d;
     rni_io_random(io, &a->random);
-    rni_io_counter(io, &a->stats.rounds);
-    rni_io_counter(io, &a->stats.trajectories);
-    rni_io_counter(io, &a->stats.steps);
+    rounds = rni_io_counter(io, &a->stats.rounds, 0);
+    trajectories = rni_io_counter(io, &a->stats.trajectories, rounds);
+    (void)rni_io_counter(io, &a->stats.steps, trajectories);
     rni_io_numbers(io, &a->stats.mean_return, 1);
-    rni_io_numbers(io, &a->stats.mean_length, 1);
+    (void)rni_io_range(io, &a->stats.mean_length, (double)a->method.horizon);
     rni_io_baseline(io, &a->baseline, a->method.horizon);
-    if (rni_io_flag(io, &a->has_d)) {
+    has_d = rni_io_flag(io, &a->has_d);
+    rni_io_demand(io, has_d == (rounds > 0));
+    if (has_d) {
         rni_io_reals(io, a->d, a->policy.dim);
         rni_io_reals(io, a->before, a->policy.dim);
     }
     busy = rni_io_flag(io, &a->busy);
-    if (busy) rni_io_round(io, a);
+    if (busy) rni_io_round(io, a, has_d);
     if (io->mode == RNI_READ) rni_agent_wake(a);
     return busy;
 }
@@ -3729,19 +3841,19 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
 static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_random(io, &s->random);
     (void)rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
-    rni_io_share(io, &s->power1);
-    rni_io_share(io, &s->power2);
+    (void)rni_io_share(io, &s->power1);
+    (void)rni_io_share(io, &s->power2);
     rni_io_reals(io, s->theta, s->desc.dim);
     rni_io_reals(io, s->d, s->desc.dim);
     if (!s->m) return;
     rni_io_reals(io, s->m, s->desc.dim);
-    rni_io_reals_from(io, s->v, s->desc.dim, 0);
+    rni_io_reals_from(io, s->v, s->desc.dim, 0, NULL);
 }
 
 /* An agent in the middle of a round must be one that the trainer waits for: nobody else would end
-   its round. */
+   its round. A round that waits for nobody is over. */
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
-    size_t i;
+    size_t i, waiting = 0;
     int busy;
     rni_io_random(io, &t->random);
     (void)rni_io_size(io, &t->rounds, 0, RNI_MOST(size_t));
@@ -3749,9 +3861,10 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {
         const rn_status s = rni_io_status(io, &t->status[i]);
-        if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE))
-            rni_io_refuse(io, RN_ERR_CORRUPT);
+        if (rni_io_agent(io, t->agents[i]) != (s == RN_MORE)) rni_io_refuse(io, RN_ERR_CORRUPT);
+        waiting += s == RN_MORE;
     }
+    if (busy != (waiting > 0)) rni_io_refuse(io, RN_ERR_CORRUPT);
 }
 
 /* An object is its kind and its address. The numbers are written to the bytes. */
