@@ -56,6 +56,10 @@
    method.causal drops products that are zero on average: same expectation, less variance.
        B u    = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t
               + sum_t Psi_t hess log pi_t u
+   E v = grad J_t - grad J_{t-1} is the integral of hess J along the way from theta_{t-1} to theta_t:
+   it holds for tanh, identity and tables. With ReLU it does not where a unit changes its sign for
+   some observation on the way: grad log pi jumps there, no Hessian knows of the jump, and E v misses
+   it (0.28 of a norm near 1 in a case; tests/test_rn_estimator.c has one of 0.14).
    In an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1,
    or theta did not move) the second trajectory is not played. method.batch = m averages m
    trajectories for g and m for v, each with its own q.
@@ -81,7 +85,11 @@
                 rn_draw_below, rn_draw_normal work on any agg_rng.
    AGENT        rn_agent_run_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what
                 goes to the server. An agent that misses rounds is no problem: its v then spans from
-                the last theta it saw, and E v is still right.
+                the last theta it saw, and E v is still right. Give each agent a stream of its own:
+                two with the same seed and stream send the same rows. Across a network use
+                rn_agent_run_plan(agent, plan) with the round's number: a plan that is delivered
+                twice is made once and answered twice. desc.reach refuses a theta farther from the
+                last than your server's steps are long: nothing is changed by it.
    SERVER       rn_server_update(server, rows) with N row pointers, NULL for the silent. Knows no
                 policy and no environment. Updates: normalised (the paper), plain gamma d, Adam on
                 d, Adam on d/||d||.
@@ -146,7 +154,10 @@
    horizon. Options out of range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths,
    ranges and numbers are checked before anything is changed, no callback is given an action or
    observation that policy and environment could not have made, and env.load may refuse.
-   Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
+   A plan with a theta or eta that is not finite, an eta out of range, or a theta beyond desc.reach
+   changes nothing in an agent.
+   Not promised: that a server is honest: without desc.reach an agent goes wherever theta is, and
+   with it step by step. That a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
    can write the bytes can choose theta. Sign them if that matters. Secrecy: the vectors tell much
    about the data they come from. That random numbers cannot be guessed: xoshiro256** is not for
    cryptography. That your callbacks behave: they are trusted to stay within their arrays and to
@@ -202,11 +213,14 @@
   #define rn_agent_init          rn_agent_init_f64
   #define rn_agent_begin_round   rn_agent_begin_round_f64
   #define rn_agent_run_round     rn_agent_run_round_f64
+  #define rn_agent_begin_plan    rn_agent_begin_plan_f64
+  #define rn_agent_run_plan      rn_agent_run_plan_f64
   #define rn_agent_direction     rn_agent_direction_f64
   #define rn_server_size         rn_server_size_f64
   #define rn_server_init         rn_server_init_f64
   #define rn_server_theta        rn_server_theta_f64
   #define rn_server_direction    rn_server_direction_f64
+  #define rn_server_plan         rn_server_plan_f64
   #define rn_server_update       rn_server_update_f64
   #define rn_trainer_size        rn_trainer_size_f64
   #define rn_trainer_init        rn_trainer_init_f64
@@ -235,7 +249,8 @@ typedef agg_real rn_real;
     X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                   \
     X(RN_ERR_MISMATCH,  "a saved state of another kind, of other sizes or options")                \
     X(RN_ERR_CORRUPT,   "the saved state is damaged")                                              \
-    X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")
+    X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")        \
+    X(RN_ERR_REACH,     "theta is farther from the last one than desc.reach: nothing was done")
 #define RN_X(id, text) id,
 typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
 #undef RN_X
@@ -314,6 +329,7 @@ RN_API size_t    rn_policy_work_size(const rn_policy *p, size_t T);
 RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs,
                                const agg_rng *rng, rn_real *act, void *work, size_t work_size);
 
+/* RN_RELU: E v misses the jumps of the gradient, see THE ALGORITHM */
 typedef enum rn_activation { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
 #define RN_MAX_HIDDEN 4
 typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
@@ -397,11 +413,23 @@ typedef struct rn_agent_desc {
     rn_policy   policy;        /*                                     required */
     rn_method   method;
     uint64_t    seed;          /* all agents of a run share the seed ...     0 is 0 */
-    uint32_t    stream;        /* ... and differ in the stream        0 is 0 */
+    uint32_t    stream;        /* ... and DIFFER IN THE STREAM: two with the same seed and stream
+                                  (two zeroed descs!) play the same trajectories and send the same
+                                  rows: n agents that are worth one, and look like n      0 is 0 */
     agg_rng     rng;           /* your own random numbers instead     next == NULL = built in */
     int         random_action; /* an adversary: RN_ATTACK_RANDOM_ACTION */
     int         flip_reward;   /* an adversary: RN_ATTACK_REWARD_FLIP */
+    double      reach;         /* most that ||theta_t - theta_{t-1}|| may be, for each round that
+                                  the plan's number went on (1 if it has none): beyond, the plan is
+                                  refused, RN_ERR_REACH. A server with normalised updates moves by
+                                  gamma: give 1 % more, for rounding             0 = anything */
+    double      eta_min;       /* plans with a smaller eta are refused, RN_ERR_THETA   0 = any */
 } rn_agent_desc;
+typedef struct rn_plan {       /* what a server asks of an agent */
+    const rn_real *theta;      /* theta_t, dim numbers                required */
+    double         eta;        /* eta_t, 0 .. 1 */
+    size_t         round;      /* t, see rn_agent_run_plan()          0 = no number */
+} rn_plan;
 typedef struct rn_stats {
     uint64_t rounds, trajectories, steps; /* since the start */
     double   mean_return;      /* undiscounted; of the last round's trajectories with theta_t */
@@ -415,6 +443,14 @@ RN_API rn_status      rn_agent_init(rn_agent **agent, const rn_agent_desc *d, vo
 RN_API rn_status      rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta);
 RN_API rn_status      rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta);
 RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used);
+
+/* The same, with a number. A plan that the agent has made last (number, theta and eta are the same)
+   is not made again: no trajectory is played, d is the answer it was. A network may so deliver it
+   twice. Any other plan is a new round, also one with a lower number (a server that was resumed from
+   an older state), or with the number of the last and another theta. Which rows are too old to be
+   used is the server's to know: send the number back with the row. */
+RN_API rn_status      rn_agent_run_plan(rn_agent *a, const rn_plan *plan);
+RN_API rn_status      rn_agent_begin_plan(rn_agent *a, const rn_plan *plan);
 RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d; NULL before a round is done */
 RN_API rn_stats       rn_agent_stats(const rn_agent *a);
 RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() now */
@@ -480,9 +516,13 @@ RN_API const rn_real *rn_server_direction(const rn_server *s);     /* the last d
 RN_API size_t         rn_server_current_round(const rn_server *s); /* t, from 1 */
 RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
 RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t */
+RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, eta_t, t */
 
 /* theta_{t+1} from N rows; progress may be NULL. On error theta and t stay: call again with more
-   rows, or give the round up by rn_server_skip_round(): t+1 without an update. */
+   rows, or give the round up by rn_server_skip_round(): t+1 without an update. Rows have no number:
+   every call that succeeds is an update, and the same rows given again make a second one. So take a
+   row only if the number that came with it is rn_server_current_round(), and only once from each
+   agent: a row in two places has two votes. */
 RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
                                        rn_progress *progress);
 RN_API void           rn_server_skip_round(rn_server *s);
@@ -2421,10 +2461,15 @@ struct rn_agent {
     agg_rng rng;
     rn_random random; /* behind rng, unless that is the host's */
     int random_action, flip_reward;
+    double reach, eta_min; /* as in the desc */
     rn_stats stats;
-    int has_d;                       /* d and theta_{t-1} exist */
-    int busy;                        /* a round is under way ... */
-    int playing;                     /* ... and in it a trajectory */
+    int has_d;         /* d and theta_{t-1} exist */
+    size_t last_round; /* d is the answer to the plan of this number, 0: of none, ... */
+    double last_eta;   /* ... theta_{t-1} and this eta */
+    int busy;          /* a round is under way ... */
+    int again;         /* ... that was made before ... */
+    int playing;       /* ... or in it a trajectory */
+    size_t round;      /* the plan's number */
     size_t trajectory, trajectories; /* of this round: done, and in all (m, with tau^ 2 m) */
     size_t t;                        /* steps of the trajectory so far */
     double eta;
@@ -2466,6 +2511,7 @@ static rn_status rni_agent_check(const rn_agent_desc *d) {
     if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
     if (s == RN_OK) s = rni_method_check(m);
     if (s != RN_OK) return s;
+    if (!(d->reach >= 0) || !(d->eta_min >= 0 && d->eta_min <= 1)) return RN_ERR_DESC;
     if (m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon + 1, p->obs_dim)) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon, p->act_dim)) return RN_ERR_SIZE;
@@ -2507,6 +2553,8 @@ static rn_agent *rni_agent_layout(const rn_agent_desc *d, aggi_arena *a) {
     g.rng = d->rng;
     g.random_action = d->random_action;
     g.flip_reward = d->flip_reward;
+    g.reach = d->reach;
+    g.eta_min = d->eta_min;
     rni_agent_layout_arrays(&g, a);
     rni_baseline_layout(&g.baseline, a, &d->method, p->obs_dim);
     if (p->work_size) {
@@ -2669,6 +2717,8 @@ static rn_status rni_agent_end_round(rn_agent *a) {
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
     a->has_d = 1;
+    a->last_round = a->round;
+    a->last_eta = a->eta;
     RNI_UP(a->stats.rounds, uint64_t);
     a->stats.mean_return = a->sum_return / (double)a->method.batch;
     a->stats.mean_length = a->sum_length / (double)a->method.batch;
@@ -2692,26 +2742,63 @@ static void rni_agent_first_round(rn_agent *a) {
     memcpy(a->before, a->theta, a->policy.dim * sizeof *a->before);
 }
 
-RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
-    size_t bytes;
+/* Is it the plan that d answers? */
+static int rni_agent_made(const rn_agent *a, const rn_plan *plan) {
+    return a->has_d && plan->round && plan->round == a->last_round &&
+           aggi_bits(plan->eta) == aggi_bits(a->last_eta) &&
+           !memcmp(plan->theta, a->before, a->policy.dim * sizeof *a->before);
+}
+
+/* ||theta - theta_{t-1}|| <= reach, for each round that passed between them */
+static int rni_agent_reaches(const rn_agent *a, const rn_plan *plan) {
+    const size_t last = a->last_round, now = plan->round;
+    const size_t apart = last && now ? (now > last ? now - last : last - now) : 1;
+    double sum = 0;
+    size_t i;
+    if (!(a->reach > 0) || !a->has_d) return 1;
+    for (i = 0; i < a->policy.dim; i++) {
+        const double x = (double)plan->theta[i] - (double)a->before[i];
+        sum += x * x;
+    }
+    return aggi_sqrt(sum) <= a->reach * (double)(apart ? apart : 1);
+}
+
+/* theta_t and all that starts at 0 with it */
+static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
+    const size_t bytes = a->policy.dim * sizeof *plan->theta;
     int with_v;
-    if (!a || !theta) return RN_ERR_ARG;
-    if (a->busy) return RN_ERR_ORDER;
-    if (!(eta >= 0 && eta <= 1) || !aggi_all_finite(theta, a->policy.dim)) return RN_ERR_THETA;
-    bytes = a->policy.dim * sizeof *theta;
-    memcpy(a->theta, theta, bytes);
+    memcpy(a->theta, plan->theta, bytes);
     memset(a->g, 0, bytes);
     memset(a->v, 0, bytes);
     if (!a->has_d) rni_agent_first_round(a);
-    with_v = rni_agent_move(a) && !a->method.no_hessian && eta < 1;
-    a->eta = eta;
+    with_v = rni_agent_move(a) && !a->method.no_hessian && plan->eta < 1;
+    a->eta = plan->eta;
+    a->round = plan->round < RNI_MOST(size_t) ? plan->round : RNI_MOST(size_t);
     a->trajectory = 0;
     a->trajectories = a->method.batch * (with_v ? 2 : 1);
     a->sum_return = a->sum_length = 0;
+    rni_baseline_begin_round(&a->baseline, &a->method);
+}
+
+RN_API rn_status rn_agent_begin_plan(rn_agent *a, const rn_plan *plan) {
+    if (!a || !plan || !plan->theta) return RN_ERR_ARG;
+    if (a->busy) return RN_ERR_ORDER;
+    if (!(plan->eta >= a->eta_min && plan->eta <= 1)) return RN_ERR_THETA;
+    if (!aggi_all_finite(plan->theta, a->policy.dim)) return RN_ERR_THETA;
+    if (!rni_agent_reaches(a, plan)) return RN_ERR_REACH;
+    a->again = rni_agent_made(a, plan);
+    if (!a->again) rni_agent_begin(a, plan);
     a->playing = 0;
     a->busy = 1;
-    rni_baseline_begin_round(&a->baseline, &a->method);
     return RN_OK;
+}
+
+RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
+    rn_plan plan;
+    plan.theta = theta;
+    plan.eta = eta;
+    plan.round = 0;
+    return rn_agent_begin_plan(a, &plan);
 }
 
 /* to the end of the trajectory or of the budget */
@@ -2739,14 +2826,19 @@ RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
     *count = 0;
     if (!a) return RN_ERR_ARG;
     if (!a->busy) return RN_ERR_ORDER;
-    while (s == RN_OK && a->trajectory < a->trajectories) {
+    while (s == RN_OK && !a->again && a->trajectory < a->trajectories) {
         if (*count >= budget) return RN_MORE;
         if (!a->playing) s = rni_agent_start_trajectory(a);
         if (s == RN_OK) s = rni_agent_play(a, budget, count);
     }
     if (s == RN_MORE) return s;
     a->busy = a->playing = 0;
-    return s == RN_OK ? rni_agent_end_round(a) : s;
+    return s == RN_OK && !a->again ? rni_agent_end_round(a) : s;
+}
+
+RN_API rn_status rn_agent_run_plan(rn_agent *a, const rn_plan *plan) {
+    const rn_status s = rn_agent_begin_plan(a, plan);
+    return s == RN_OK ? rn_agent_tick(a, (size_t)-1, NULL) : s;
 }
 
 RN_API rn_status rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta) {
@@ -2969,6 +3061,14 @@ RN_API size_t rn_server_current_round(const rn_server *s) { return s ? s->t : 0;
 
 RN_API double rn_server_eta(const rn_server *s) {
     return s ? rn_schedule_value(&s->desc.eta, s->t) : 0;
+}
+
+RN_API rn_plan rn_server_plan(const rn_server *s) {
+    rn_plan plan;
+    plan.theta = rn_server_theta(s);
+    plan.eta = rn_server_eta(s);
+    plan.round = rn_server_current_round(s);
+    return plan;
 }
 
 RN_API double rn_server_gamma(const rn_server *s) {
@@ -3796,6 +3896,7 @@ static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     const double eta = rni_io_share(io, &a->eta), most = (double)a->method.horizon;
     rni_io_demand(io, trajectories == m || (trajectories == 2 * m && has_d && eta < 1));
     rni_io_demand(io, trajectories == m || !a->method.no_hessian);
+    (void)rni_io_size(io, &a->round, 0, RNI_MOST(size_t));
     rni_io_numbers(io, &a->sum_return, 1);
     (void)rni_io_range(io, &a->sum_length, most * (double)(trajectory < m ? trajectory : m));
     rni_io_reals(io, a->theta, dim);
@@ -3804,10 +3905,17 @@ static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     if (playing) rni_io_trajectory(io, a);
 }
 
+/* Is the round under way one that was made before? */
+static int rni_io_again(rni_io *io, rn_agent *a, int has_d) {
+    const int again = rni_io_flag(io, &a->again);
+    rni_io_demand(io, has_d || !again);
+    return again;
+}
+
 /* what is not saved because it follows from the rest */
 static void rni_agent_wake(rn_agent *a) {
     if (!a->has_d && a->busy) rni_agent_first_round(a);
-    if (!a->busy)
+    if (!a->busy || a->again)
         a->playing = 0;
     else
         (void)rni_agent_move(a);
@@ -3831,9 +3939,11 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
     if (has_d) {
         rni_io_reals(io, a->d, a->policy.dim);
         rni_io_reals(io, a->before, a->policy.dim);
+        (void)rni_io_size(io, &a->last_round, 0, RNI_MOST(size_t));
+        (void)rni_io_share(io, &a->last_eta);
     }
     busy = rni_io_flag(io, &a->busy);
-    if (busy) rni_io_round(io, a, has_d);
+    if (busy && !rni_io_again(io, a, has_d)) rni_io_round(io, a, has_d);
     if (io->mode == RNI_READ) rni_agent_wake(a);
     return busy;
 }
@@ -3885,7 +3995,7 @@ static void rni_io_fields(rni_io *io, rni_kind kind, void *object) {
 /* The envelope: magic and version, size of a number, kind, fingerprint, the fields, CRC-32 of all
    that. Whether the bytes are ours and whole is looked at before what they hold, so the CRC, though
    last, is checked first. */
-#define RNI_MAGIC    ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
+#define RNI_MAGIC    ((uint64_t)0x3230475052534552u) /* "RESRPG02" in the order of the bytes */
 #define RNI_ENVELOPE ((size_t)40)
 
 static void rni_io_check_crc(rni_io *io) {
@@ -4202,6 +4312,13 @@ AGGI_END_CODE
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
+   0.3.0 (2026-11) Saved states have another form (those of 0.2 are refused: RN_ERR_FORMAT) and are
+                   checked as what they hold will be used: actions, observations, lengths, counters.
+                   policy.accepts_obs and accepts_act, both optional; if you wrap a policy by copying
+                   its struct, forward or clear them. A state that is none of a table's is
+                   RN_ERR_ENV now (was RN_ERR_POLICY; fractions were cut off), from rn_policy_act
+                   too. rn_plan, rn_agent_run_plan, rn_agent_begin_plan, rn_server_plan: a plan
+                   delivered twice is made once. rn_agent_desc.reach and eta_min, RN_ERR_REACH.
    0.2.0 (2026-11) The words of the field, verbs for what acts. Saved states and, in float, all
                    results are as in 0.1. Old names and new:
      rn_lie, rn_lie_kind, rn_lie.attack              rn_attack, rn_attack_kind, rn_attack.vector

@@ -265,7 +265,7 @@ TEST sealing_is_understood(void) {
     memset(b.at + b.size - 8, 0, 8);
     reseal(b);
     ASSERT(same(b, v.state));
-    ASSERT_EQ(0, memcmp(b.at, "RESRPG01", 8));
+    ASSERT_EQ(0, memcmp(b.at, "RESRPG02", 8));
     free(b.at);
     ASSERT(victim_close(PLAIN));
     PASS();
@@ -400,7 +400,7 @@ TEST impossible_numbers_are_refused(void) {
     size_t found = 0;
     victim_open(ADAM);
     b = saved(v.t);
-    /* eta = 0.4 of each busy agent: 2 would turn the average around */
+    /* eta = 0.4 of each busy agent, and of its last round: 2 would turn the average around */
     for (size_t i = 32; i + 16 < b.size; i++) {
         unsigned char want[8], put[8];
         put_double(want, 0.4);
@@ -413,7 +413,7 @@ TEST impossible_numbers_are_refused(void) {
         memcpy(b.at + i, want, 8);
         reseal(b);
     }
-    ASSERT_EQ((size_t)N, found);
+    ASSERT_EQ((size_t)(2 * N), found);
     { /* Adam's averages of squares, between the server's direction and average, and the agents */
         const size_t at = find(b, rn_server_direction(rn_trainer_server(v.t))) +
                           2 * v.s.p.policy.dim * sizeof(rn_real);
@@ -430,10 +430,10 @@ TEST impossible_numbers_are_refused(void) {
 /* ---- a forger who knows each field, for one agent. Words are 8 bytes, numbers of rn_real their
    own size. */
 typedef struct agent_map { /* where the fields of a saved agent are */
-    size_t random, rounds, trajectories, steps, mean_return, mean_length, baseline, has_d, d,
-        before;
-    size_t busy, playing, all, trajectory, eta, sum_return, sum_length, theta, g, v, t, hat, obs,
-        act, reward, env, end;
+    size_t random, rounds, trajectories, steps, mean_return, mean_length, baseline;
+    size_t has_d, d, before, last_round, last_eta, busy, again;
+    size_t playing, all, trajectory, eta, round, sum_return, sum_length, theta, g, v;
+    size_t t, hat, obs, act, reward, env, end;
 } agent_map;
 
 static size_t take(size_t *at, size_t length) {
@@ -466,11 +466,15 @@ static agent_map map_of(bytes b, const rn_trainer_desc *d) {
     m.has_d = take(&at, 8);
     m.d = take(&at, dim);
     m.before = take(&at, dim);
+    m.last_round = take(&at, 8);
+    m.last_eta = take(&at, 8);
     m.busy = take(&at, 8);
+    m.again = take(&at, 8);
     m.playing = take(&at, 8);
     m.all = take(&at, 8);
     m.trajectory = take(&at, 8);
     m.eta = take(&at, 8);
+    m.round = take(&at, 8);
     m.sum_return = take(&at, 8);
     m.sum_length = take(&at, 8);
     m.theta = take(&at, dim);
@@ -598,6 +602,13 @@ TEST forged_fields_are_refused(int kind) {
     REFUSED(m.sum_length, AS_DOUBLE, 1e6);
     REFUSED(m.sum_return, AS_DOUBLE, (double)INFINITY);
     REFUSED(m.mean_return, AS_DOUBLE, (double)NAN);
+    REFUSED(m.last_eta, AS_DOUBLE, 1.5);
+    REFUSED(m.last_round, AS_WORD, 1e19);
+    REFUSED(m.round, AS_WORD, 1e19);
+    TAKEN(m.round, AS_WORD, 1e6);
+    TAKEN(m.last_round, AS_WORD, 1e6);
+    REFUSED(m.again, AS_WORD, 1);
+    REFUSED(m.again, AS_WORD, 2);
     REFUSED(m.has_d, AS_WORD, 0);
     REFUSED(m.has_d, AS_WORD, 2);
     REFUSED(m.busy, AS_WORD, 0);
@@ -652,8 +663,10 @@ TEST forged_second_trajectories_are_refused(void) {
         if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
     b = saved_agent(a);
     m = map_of(b, &first.d);
-    m.all -= 2 * first.p.policy.dim * sizeof(rn_real);
+    m.all -= 2 * first.p.policy.dim * sizeof(rn_real) + 16;
+    m.again -= 2 * first.p.policy.dim * sizeof(rn_real) + 16;
     ASSERT_EQ((uint64_t)1, word_at(b, m.all));
+    REFUSED(m.again, AS_WORD, 1); /* a round made before, and none was */
     REFUSED(m.all, AS_WORD, 2);
     free(b.at);
     rn_trainer_destroy(t);
@@ -849,7 +862,8 @@ TEST foreign_states_are_refused(void) {
         memset(junk, 0xff, sizeof junk);
         ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, junk, sizeof junk));
     }
-    b.at[7] ^= 3; /* another version */
+    b.at[7] ^= 3; /* another version: the first */
+    ASSERT_EQ('1', b.at[7]);
     reseal(b);
     ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, b.at, b.size));
     b.at[7] ^= 3;
