@@ -52,8 +52,8 @@
                 (desc.classic_krum: n-f-2, as in Blanchard et al. 2017; then n > 2f+2).
                 lambda = 1 + sqrt((n-f)/(n-2f)). Cost n^2 dim.
                 Not for: noisy honest rows: it returns one of them, noise and all.
-   MULTI_KRUM   mean of the desc.q rows (n-f if 0, at most n-f) with the best Krum scores.
-                lambda as Krum. Cost n^2 dim.
+   MULTI_KRUM   mean of the desc.q rows with the best Krum scores (0: n-f). q over n-f is refused,
+                AGG_ERR_ARG: an adversary's row would be among them. lambda as Krum. Cost n^2 dim.
    GM           geometric median: argmin_z sum_i ||z - x_i||. lambda = 1 + sqrt((n-f)^2/(n(n-2f))).
                 Needs no f. Cost n^2 dim, then n^2 per iteration. Solved until a dual bound PROVES
                 the value within desc.gap (1e-6) of the least; the report has the gap proven, before
@@ -102,9 +102,10 @@
    AGG_ATTACK_GAUSSIAN   own + s N(0,1) per coordinate (s = 1)
    AGG_ATTACK_ZERO       0
    AGG_ATTACK_IPM        inner product manipulation: -s honest mean (s = 0.5). Xie et al. 2019.
-   AGG_ATTACK_ALIE       a little is enough: honest mean - s honest deviation per coordinate, the
-                         deviation divided by the number of honest rows, s from n and f. Baruch et
-                         al. 2019.
+   AGG_ATTACK_ALIE       a little is enough: honest mean - s honest deviation per coordinate, s from
+                         n and f. The deviation of h honest rows is sqrt(sum (x - mean)^2 / h);
+                         ByzFL divides by h-1, so that its row is farther out, by sqrt(h/(h-1)).
+                         Baruch et al. 2019.
    AGG_ATTACK_MIMIC      a copy of honest row `target`. Karimireddy et al. 2022.
    AGG_ATTACK_INF        +-Inf
    AGG_ATTACK_NAN        NaN

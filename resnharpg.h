@@ -56,6 +56,10 @@
    method.causal drops products that are zero on average: same expectation, less variance.
        B u    = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t
               + sum_t Psi_t hess log pi_t u
+   E v = grad J_t - grad J_{t-1} is the integral of hess J along the way from theta_{t-1} to theta_t:
+   it holds for tanh, identity and tables. With ReLU it does not where a unit changes its sign for
+   some observation on the way: grad log pi jumps there, no Hessian knows of the jump, and E v misses
+   it (0.28 of a norm near 1 in a case; tests/test_rn_estimator.c has one of 0.14).
    In an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1,
    or theta did not move) the second trajectory is not played. method.batch = m averages m
    trajectories for g and m for v, each with its own q.
@@ -67,7 +71,8 @@
                 estimators, as in the paper (J_H is the return of the first H steps). Take
                 randomness only from the rng you are given, or runs will not repeat.
    POLICIES     rn_net: linear and multi-layer networks with a softmax or a Gaussian head. rn_table:
-                one logit per state (obs[0]) and action. All with exact gradients and Hessian
+                one logit per state (obs[0], whole, 0 .. states-1; else the round ends with
+                RN_ERR_ENV) and action. All with exact gradients and Hessian
                 products. Your own: rn_policy with act and grad; that is enough. Whole trajectories
                 cross the border, so that a policy can batch. Without dot and hvp, c_t comes from
                 grad and hess u from a central difference of grad. theta of a net: for each layer
@@ -80,7 +85,11 @@
                 rn_draw_below, rn_draw_normal work on any agg_rng.
    AGENT        rn_agent_run_round(agent, theta_t, eta_t) makes d_t; rn_agent_direction() is what
                 goes to the server. An agent that misses rounds is no problem: its v then spans from
-                the last theta it saw, and E v is still right.
+                the last theta it saw, and E v is still right. Give each agent a stream of its own:
+                two with the same seed and stream send the same rows. Across a network use
+                rn_agent_run_plan(agent, plan) with the round's number: a plan that is delivered
+                twice is made once and answered twice. desc.reach refuses a theta farther from the
+                last than your server's steps are long: nothing is changed by it.
    SERVER       rn_server_update(server, rows) with N row pointers, NULL for the silent. Knows no
                 policy and no environment. Updates: normalised (the paper), plain gamma d, Adam on
                 d, Adam on d/||d||.
@@ -122,10 +131,14 @@
 
    SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32;
                 rn_trainer_load into a trainer initialised with the same desc goes on with the same
-                bits. Everything is checked (sizes, ranges, finite numbers) before anything is
-                changed. In the middle of a round it needs env.save and env.load; between rounds it
-                does not. A host's own rng and policy state are the host's to save; attacks set by
-                rn_trainer_set_attack and the last rn_trainer_progress are not saved.
+                bits. Everything is checked before anything is changed: sizes, ranges, finite
+                numbers, and what your callbacks will be given: actions (whole and 0 .. actions-1,
+                or what policy.accepts_act says), observations (policy.accepts_obs: for a table,
+                one of its states). What env.load gets is checked by nobody but env.load: it must
+                refuse what would lead it out of its arrays. In the middle of a round saving needs
+                env.save and env.load; between rounds it does not. A host's own rng and policy state
+                are the host's to save; attacks set by rn_trainer_set_attack (set them again before
+                you load) and the last rn_trainer_progress are not saved.
    THEORY       rn_theory_constants: L, G_g, G_H, D_g, D_h, C1, C2, C3; rn_theory_bound: the
                 finite-T bound on J* - J(theta_T); rn_theory_trajectories: what it needs for a
                 target. Worst-case constants: expect astronomical numbers.
@@ -133,13 +146,18 @@
    SECURITY     (each sentence up to "not promised" has its test: see tests/test_both_promises.c)
    Rows: as aggregators.h says (missing or not finite: dropped, f shrinks; at most f adversaries are
    survived). If the rule refuses (more than f such rows) no update is made: theta stays. theta is
-   finite after every round. An environment that gives a NaN or infinite reward or observation, or
-   an unknown result, ends its agent's round with RN_ERR_ENV; a policy that gives an impossible
+   finite after every round. An environment that gives a NaN or infinite reward or observation, an
+   observation that policy.accepts_obs refuses (for a table: none of its states), or an unknown
+   result, ends its agent's round with RN_ERR_ENV; a policy that gives an impossible
    action or a NaN gradient with RN_ERR_POLICY. Such an agent keeps d and theta_{t-1} as they were,
    sends nothing this round and goes on in the next. An environment that never ends is cut at the
    horizon. Options out of range: RN_ERR_DESC. Saved bytes may come from an enemy: all lengths,
-   ranges and numbers are checked before anything is changed, and env.load may refuse.
-   Not promised: that a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
+   ranges and numbers are checked before anything is changed, no callback is given an action or
+   observation that policy and environment could not have made, and env.load may refuse.
+   A plan with a theta or eta that is not finite, an eta out of range, or a theta beyond desc.reach
+   changes nothing in an agent.
+   Not promised: that a server is honest: without desc.reach an agent goes wherever theta is, and
+   with it step by step. That a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
    can write the bytes can choose theta. Sign them if that matters. Secrecy: the vectors tell much
    about the data they come from. That random numbers cannot be guessed: xoshiro256** is not for
    cryptography. That your callbacks behave: they are trusted to stay within their arrays and to
@@ -195,11 +213,14 @@
   #define rn_agent_init          rn_agent_init_f64
   #define rn_agent_begin_round   rn_agent_begin_round_f64
   #define rn_agent_run_round     rn_agent_run_round_f64
+  #define rn_agent_begin_plan    rn_agent_begin_plan_f64
+  #define rn_agent_run_plan      rn_agent_run_plan_f64
   #define rn_agent_direction     rn_agent_direction_f64
   #define rn_server_size         rn_server_size_f64
   #define rn_server_init         rn_server_init_f64
   #define rn_server_theta        rn_server_theta_f64
   #define rn_server_direction    rn_server_direction_f64
+  #define rn_server_plan         rn_server_plan_f64
   #define rn_server_update       rn_server_update_f64
   #define rn_trainer_size        rn_trainer_size_f64
   #define rn_trainer_init        rn_trainer_init_f64
@@ -222,13 +243,14 @@ typedef agg_real rn_real;
     X(RN_ERR_MEMORY,    "the memory block is smaller than _size() says, or malloc failed")         \
     X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                               \
     X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")             \
-    X(RN_ERR_ENV,       "the environment gave a number that is not finite, or an unknown result")  \
+    X(RN_ERR_ENV,       "the environment gave what is not finite, or not known to the policy")     \
     X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")   \
     X(RN_ERR_AGGREGATE, "the aggregation refused, so no update was made: see progress.aggregate")  \
     X(RN_ERR_FORMAT,    "not a saved state, or of another version or precision")                   \
     X(RN_ERR_MISMATCH,  "a saved state of another kind, of other sizes or options")                \
     X(RN_ERR_CORRUPT,   "the saved state is damaged")                                              \
-    X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")
+    X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")        \
+    X(RN_ERR_REACH,     "theta is farther from the last one than desc.reach: nothing was done")
 #define RN_X(id, text) id,
 typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
 #undef RN_X
@@ -256,7 +278,8 @@ typedef struct rn_env {
     double act_low, act_high;  /* continuous: range for random actions       both 0 = -1 .. 1 */
     size_t state_size;         /* saving in the middle of a trajectory       0 = cannot */
     void (*save)(const void *self, void *bytes);
-    int  (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged */
+    int  (*load)(void *self, const void *bytes); /* 0 = refused, self unchanged. bytes may be an
+                                                    enemy's: check every index in them */
 } rn_env;                      /* act_low, act_high clip nothing: clipping is the environment's */
 
 /* ---- the policy. Shapes: theta, u, g, h: dim; obs: T rows of obs_dim; act: T rows of act_dim; w,
@@ -291,6 +314,14 @@ typedef struct rn_policy {
 
     /* where to start                                                 NULL: zeros */
     void (*init)(void *self, const agg_rng *rng, rn_real *theta);
+
+    /* 1: obs is one that the functions above can be given. Asked before each act, and of what a
+       saved state holds                                              NULL: all that are finite */
+    int (*accepts_obs)(void *self, const rn_real *obs);
+
+    /* 1: act is one that `act` could have given. Asked of what a saved state holds, after finite
+       or, discrete, whole and 0 .. actions-1                         NULL: nothing more */
+    int (*accepts_act)(void *self, const rn_real *act);
 } rn_policy;
 
 /* bytes of work for any start address; T = 0: for act alone; 0: T is too large */
@@ -298,6 +329,7 @@ RN_API size_t    rn_policy_work_size(const rn_policy *p, size_t T);
 RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const rn_real *obs,
                                const agg_rng *rng, rn_real *act, void *work, size_t work_size);
 
+/* RN_RELU: E v misses the jumps of the gradient, see THE ALGORITHM */
 typedef enum rn_activation { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
 #define RN_MAX_HIDDEN 4
 typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
@@ -381,11 +413,23 @@ typedef struct rn_agent_desc {
     rn_policy   policy;        /*                                     required */
     rn_method   method;
     uint64_t    seed;          /* all agents of a run share the seed ...     0 is 0 */
-    uint32_t    stream;        /* ... and differ in the stream        0 is 0 */
+    uint32_t    stream;        /* ... and DIFFER IN THE STREAM: two with the same seed and stream
+                                  (two zeroed descs!) play the same trajectories and send the same
+                                  rows: n agents that are worth one, and look like n      0 is 0 */
     agg_rng     rng;           /* your own random numbers instead     next == NULL = built in */
     int         random_action; /* an adversary: RN_ATTACK_RANDOM_ACTION */
     int         flip_reward;   /* an adversary: RN_ATTACK_REWARD_FLIP */
+    double      reach;         /* most that ||theta_t - theta_{t-1}|| may be, for each round that
+                                  the plan's number went on (1 if it has none): beyond, the plan is
+                                  refused, RN_ERR_REACH. A server with normalised updates moves by
+                                  gamma: give 1 % more, for rounding             0 = anything */
+    double      eta_min;       /* plans with a smaller eta are refused, RN_ERR_THETA   0 = any */
 } rn_agent_desc;
+typedef struct rn_plan {       /* what a server asks of an agent */
+    const rn_real *theta;      /* theta_t, dim numbers                required */
+    double         eta;        /* eta_t, 0 .. 1 */
+    size_t         round;      /* t, see rn_agent_run_plan()          0 = no number */
+} rn_plan;
 typedef struct rn_stats {
     uint64_t rounds, trajectories, steps; /* since the start */
     double   mean_return;      /* undiscounted; of the last round's trajectories with theta_t */
@@ -399,6 +443,14 @@ RN_API rn_status      rn_agent_init(rn_agent **agent, const rn_agent_desc *d, vo
 RN_API rn_status      rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta);
 RN_API rn_status      rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta);
 RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used);
+
+/* The same, with a number. A plan that the agent has made last (number, theta and eta are the same)
+   is not made again: no trajectory is played, d is the answer it was. A network may so deliver it
+   twice. Any other plan is a new round, also one with a lower number (a server that was resumed from
+   an older state), or with the number of the last and another theta. Which rows are too old to be
+   used is the server's to know: send the number back with the row. */
+RN_API rn_status      rn_agent_run_plan(rn_agent *a, const rn_plan *plan);
+RN_API rn_status      rn_agent_begin_plan(rn_agent *a, const rn_plan *plan);
 RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d; NULL before a round is done */
 RN_API rn_stats       rn_agent_stats(const rn_agent *a);
 RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() now */
@@ -464,9 +516,13 @@ RN_API const rn_real *rn_server_direction(const rn_server *s);     /* the last d
 RN_API size_t         rn_server_current_round(const rn_server *s); /* t, from 1 */
 RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
 RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t */
+RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, eta_t, t */
 
 /* theta_{t+1} from N rows; progress may be NULL. On error theta and t stay: call again with more
-   rows, or give the round up by rn_server_skip_round(): t+1 without an update. */
+   rows, or give the round up by rn_server_skip_round(): t+1 without an update. Rows have no number:
+   every call that succeeds is an update, and the same rows given again make a second one. So take a
+   row only if the number that came with it is rn_server_current_round(), and only once from each
+   agent: a row in two places has two votes. */
 RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
                                        rn_progress *progress);
 RN_API void           rn_server_skip_round(rn_server *s);
@@ -647,6 +703,11 @@ static double rni_norm(const rn_real *x, size_t n) {
     if (!(scale > 0) || !aggi_finite(scale)) return scale;
     for (i = 0, s = 0; i < n; i++) s += ((double)x[i] / scale) * ((double)x[i] / scale);
     return scale * aggi_sqrt(s);
+}
+
+/* Is x one of 0 .. n-1? n is at most 2^24, so that it and all below are floats. */
+AGGI_INLINE int rni_is_index(rn_real x, size_t n) {
+    return x >= 0 && x < (rn_real)n && (rn_real)(uint32_t)x == x;
 }
 
 /* rows x width numbers; a is bad if that is more than memory can hold */
@@ -1813,6 +1874,16 @@ enum { rni_is_base, rni_is_avx2 };
 
 AGGI_TWINS(RNI_NET_KERNEL, rni_vec, aggi_wide)
 
+/* what rni_sample_gauss() leaves of an action */
+static int rni_net_accepts_act(void *self, const rn_real *act) {
+    const rn_net_desc *d = &((const rn_net *)self)->desc;
+    const rn_real clip = (rn_real)d->clip;
+    size_t j;
+    for (j = 0; j < d->outputs; j++)
+        if (clip > 0 && !(act[j] >= -clip && act[j] <= clip)) return 0;
+    return 1;
+}
+
 /* W uniform in +-sqrt(3/in), biases 0, log-stds as desc.log_std says */
 static void rni_net_init(void *self, const agg_rng *rng, rn_real *theta) {
     const rn_net *net = (const rn_net *)self;
@@ -1886,17 +1957,21 @@ RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     p.work_size = rni_net_work_size;
     p.prepare = rni_net_prepare;
     p.init = rni_net_init;
+    if (d->gaussian) p.accepts_act = rni_net_accepts_act;
     return p;
 }
 
 /* ---- 6 tables and any policy ----------------------------------------------------------------- */
 
 /* theta[s][a] is the logit of action a in state s. In row s grad log pi = 1_a - p and
-   hess log pi u = -p (u_s - p . u_s), in all others 0. A state outside the table makes a NaN, which
-   the caller notices. */
+   hess log pi u = -p (u_s - p . u_s), in all others 0. A state that is none of the table's makes a
+   NaN: agents ask before, but who calls the policy's functions may not. */
+static int rni_table_accepts_obs(void *self, const rn_real *obs) {
+    return rni_is_index(obs[0], ((const rn_table *)self)->states);
+}
+
 static const rn_real *rni_table_row(const rn_table *t, const rn_real *theta, rn_real state) {
-    if (!(state >= 0 && state < (rn_real)t->states)) return NULL;
-    return theta + (size_t)state * t->actions;
+    return rni_is_index(state, t->states) ? theta + (size_t)state * t->actions : NULL;
 }
 
 static rn_real rni_nan(void) {
@@ -2001,7 +2076,13 @@ RN_API rn_policy rn_make_table_policy(rn_table *table, size_t states, size_t act
     p.dot = rni_table_dot;
     p.hvp = rni_table_hvp;
     p.work_size = rni_table_work_size;
+    p.accepts_obs = rni_table_accepts_obs;
     return p;
+}
+
+/* May the policy be given obs, which is finite? */
+AGGI_INLINE int rni_obs_ok(const rn_policy *p, const rn_real *obs) {
+    return !p->accepts_obs || p->accepts_obs(p->self, obs);
 }
 
 RN_API size_t rn_policy_work_size(const rn_policy *p, size_t T) {
@@ -2018,6 +2099,7 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
     if (!p || !p->act || !theta || !obs || !act) return RN_ERR_ARG;
     if (p->work_size && !bytes) return RN_ERR_SIZE;
     if (p->work_size && !w) return RN_ERR_MEMORY;
+    if (!aggi_all_finite(obs, p->obs_dim) || !rni_obs_ok(p, obs)) return RN_ERR_ENV;
     if (p->prepare) p->prepare(p->self, theta, w);
     p->act(p->self, theta, obs, rng, act, w);
     return RN_OK;
@@ -2316,33 +2398,48 @@ static rn_status rni_play_reset(const rni_play *p, rn_real *obs) {
     return aggi_all_finite(obs, p->env->obs_dim) ? RN_OK : RN_ERR_ENV;
 }
 
-static void rni_random_action(const rn_env *e, const agg_rng *rng, rn_real *act) {
+/* where random actions lie */
+typedef struct rni_range {
+    double low, high;
+} rni_range;
+
+static rni_range rni_random_range(const rn_env *e) {
     const int unset = e->act_low == 0 && e->act_high == 0;
-    const double low = unset ? -1 : e->act_low, high = unset ? 1 : e->act_high;
+    rni_range r;
+    r.low = unset ? -1 : e->act_low;
+    r.high = unset ? 1 : e->act_high;
+    return r;
+}
+
+static void rni_random_action(const rn_env *e, const agg_rng *rng, rn_real *act) {
+    const rni_range r = rni_random_range(e);
     size_t j;
-    if (e->actions)
+    if (e->actions) {
         act[0] = (rn_real)rn_draw_below(rng, e->actions);
-    else
-        for (j = 0; j < e->act_dim; j++)
-            act[j] = (rn_real)(low + (high - low) * rn_draw_uniform(rng));
+        return;
+    }
+    for (j = 0; j < e->act_dim; j++) {
+        const double x = r.low + (r.high - r.low) * rn_draw_uniform(rng);
+        act[j] = (rn_real)(x < r.high ? x : r.high);
+    }
 }
 
 /* one of 0 .. actions-1, or finite numbers */
 AGGI_INLINE int rni_action_ok(const rn_env *e, const rn_real *act) {
     size_t j;
-    if (e->actions)
-        return act[0] >= 0 && act[0] < (rn_real)e->actions && (rn_real)(uint32_t)act[0] == act[0];
+    if (e->actions) return rni_is_index(act[0], e->actions);
     for (j = 0; j < e->act_dim; j++)
         if (!(act[j] - act[j] == 0)) return 0;
     return 1;
 }
 
 /* obs -> act by the policy or at random, then next, reward and whether it goes on by the
-   environment; all are checked */
+   environment; all are checked. obs not until it is used: the last of a trajectory never is. */
 AGGI_INLINE rn_status rni_play_step(const rni_play *p, const rn_real *obs, rn_real *act,
                                     rn_real *next, double *reward, int *running) {
     const rn_env *e = p->env;
     rn_step_result r;
+    if (!rni_obs_ok(p->policy, obs)) return RN_ERR_ENV;
     if (p->random_action)
         rni_random_action(e, p->rng, act);
     else
@@ -2364,10 +2461,15 @@ struct rn_agent {
     agg_rng rng;
     rn_random random; /* behind rng, unless that is the host's */
     int random_action, flip_reward;
+    double reach, eta_min; /* as in the desc */
     rn_stats stats;
-    int has_d;                       /* d and theta_{t-1} exist */
-    int busy;                        /* a round is under way ... */
-    int playing;                     /* ... and in it a trajectory */
+    int has_d;         /* d and theta_{t-1} exist */
+    size_t last_round; /* d is the answer to the plan of this number, 0: of none, ... */
+    double last_eta;   /* ... theta_{t-1} and this eta */
+    int busy;          /* a round is under way ... */
+    int again;         /* ... that was made before ... */
+    int playing;       /* ... or in it a trajectory */
+    size_t round;      /* the plan's number */
     size_t trajectory, trajectories; /* of this round: done, and in all (m, with tau^ 2 m) */
     size_t t;                        /* steps of the trajectory so far */
     double eta;
@@ -2378,6 +2480,7 @@ struct rn_agent {
     rn_real *hat;                        /* theta^ */
     rn_real *tmp;                        /* 3 dim, see rn_hessian_product */
     rn_real *obs, *act, *weight, *k, *c; /* the trajectory; obs has a row more */
+    rn_real *row;                        /* one of obs or act, as a saved state has it */
     double *reward, *psi;
     void *work; /* the policy's */
     unsigned char *env_backup;
@@ -2408,6 +2511,7 @@ static rn_status rni_agent_check(const rn_agent_desc *d) {
     if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
     if (s == RN_OK) s = rni_method_check(m);
     if (s != RN_OK) return s;
+    if (!(d->reach >= 0) || !(d->eta_min >= 0 && d->eta_min <= 1)) return RN_ERR_DESC;
     if (m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon + 1, p->obs_dim)) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon, p->act_dim)) return RN_ERR_SIZE;
@@ -2430,6 +2534,7 @@ static void rni_agent_layout_arrays(rn_agent *g, aggi_arena *a) {
     g->weight = aggi_take_real(a, horizon);
     g->k = aggi_take_real(a, horizon);
     g->c = aggi_take_real(a, horizon);
+    g->row = aggi_take_real(a, p->obs_dim > p->act_dim ? p->obs_dim : p->act_dim);
     g->reward = aggi_take_f64(a, horizon);
     g->psi = aggi_take_f64(a, horizon);
 }
@@ -2448,6 +2553,8 @@ static rn_agent *rni_agent_layout(const rn_agent_desc *d, aggi_arena *a) {
     g.rng = d->rng;
     g.random_action = d->random_action;
     g.flip_reward = d->flip_reward;
+    g.reach = d->reach;
+    g.eta_min = d->eta_min;
     rni_agent_layout_arrays(&g, a);
     rni_baseline_layout(&g.baseline, a, &d->method, p->obs_dim);
     if (p->work_size) {
@@ -2610,6 +2717,8 @@ static rn_status rni_agent_end_round(rn_agent *a) {
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
     a->has_d = 1;
+    a->last_round = a->round;
+    a->last_eta = a->eta;
     RNI_UP(a->stats.rounds, uint64_t);
     a->stats.mean_return = a->sum_return / (double)a->method.batch;
     a->stats.mean_length = a->sum_length / (double)a->method.batch;
@@ -2633,26 +2742,63 @@ static void rni_agent_first_round(rn_agent *a) {
     memcpy(a->before, a->theta, a->policy.dim * sizeof *a->before);
 }
 
-RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
-    size_t bytes;
+/* Is it the plan that d answers? */
+static int rni_agent_made(const rn_agent *a, const rn_plan *plan) {
+    return a->has_d && plan->round && plan->round == a->last_round &&
+           aggi_bits(plan->eta) == aggi_bits(a->last_eta) &&
+           !memcmp(plan->theta, a->before, a->policy.dim * sizeof *a->before);
+}
+
+/* ||theta - theta_{t-1}|| <= reach, for each round that passed between them */
+static int rni_agent_reaches(const rn_agent *a, const rn_plan *plan) {
+    const size_t last = a->last_round, now = plan->round;
+    const size_t apart = last && now ? (now > last ? now - last : last - now) : 1;
+    double sum = 0;
+    size_t i;
+    if (!(a->reach > 0) || !a->has_d) return 1;
+    for (i = 0; i < a->policy.dim; i++) {
+        const double x = (double)plan->theta[i] - (double)a->before[i];
+        sum += x * x;
+    }
+    return aggi_sqrt(sum) <= a->reach * (double)(apart ? apart : 1);
+}
+
+/* theta_t and all that starts at 0 with it */
+static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
+    const size_t bytes = a->policy.dim * sizeof *plan->theta;
     int with_v;
-    if (!a || !theta) return RN_ERR_ARG;
-    if (a->busy) return RN_ERR_ORDER;
-    if (!(eta >= 0 && eta <= 1) || !aggi_all_finite(theta, a->policy.dim)) return RN_ERR_THETA;
-    bytes = a->policy.dim * sizeof *theta;
-    memcpy(a->theta, theta, bytes);
+    memcpy(a->theta, plan->theta, bytes);
     memset(a->g, 0, bytes);
     memset(a->v, 0, bytes);
     if (!a->has_d) rni_agent_first_round(a);
-    with_v = rni_agent_move(a) && !a->method.no_hessian && eta < 1;
-    a->eta = eta;
+    with_v = rni_agent_move(a) && !a->method.no_hessian && plan->eta < 1;
+    a->eta = plan->eta;
+    a->round = plan->round < RNI_MOST(size_t) ? plan->round : RNI_MOST(size_t);
     a->trajectory = 0;
     a->trajectories = a->method.batch * (with_v ? 2 : 1);
     a->sum_return = a->sum_length = 0;
+    rni_baseline_begin_round(&a->baseline, &a->method);
+}
+
+RN_API rn_status rn_agent_begin_plan(rn_agent *a, const rn_plan *plan) {
+    if (!a || !plan || !plan->theta) return RN_ERR_ARG;
+    if (a->busy) return RN_ERR_ORDER;
+    if (!(plan->eta >= a->eta_min && plan->eta <= 1)) return RN_ERR_THETA;
+    if (!aggi_all_finite(plan->theta, a->policy.dim)) return RN_ERR_THETA;
+    if (!rni_agent_reaches(a, plan)) return RN_ERR_REACH;
+    a->again = rni_agent_made(a, plan);
+    if (!a->again) rni_agent_begin(a, plan);
     a->playing = 0;
     a->busy = 1;
-    rni_baseline_begin_round(&a->baseline, &a->method);
     return RN_OK;
+}
+
+RN_API rn_status rn_agent_begin_round(rn_agent *a, const rn_real *theta, double eta) {
+    rn_plan plan;
+    plan.theta = theta;
+    plan.eta = eta;
+    plan.round = 0;
+    return rn_agent_begin_plan(a, &plan);
 }
 
 /* to the end of the trajectory or of the budget */
@@ -2680,14 +2826,19 @@ RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
     *count = 0;
     if (!a) return RN_ERR_ARG;
     if (!a->busy) return RN_ERR_ORDER;
-    while (s == RN_OK && a->trajectory < a->trajectories) {
+    while (s == RN_OK && !a->again && a->trajectory < a->trajectories) {
         if (*count >= budget) return RN_MORE;
         if (!a->playing) s = rni_agent_start_trajectory(a);
         if (s == RN_OK) s = rni_agent_play(a, budget, count);
     }
     if (s == RN_MORE) return s;
     a->busy = a->playing = 0;
-    return s == RN_OK ? rni_agent_end_round(a) : s;
+    return s == RN_OK && !a->again ? rni_agent_end_round(a) : s;
+}
+
+RN_API rn_status rn_agent_run_plan(rn_agent *a, const rn_plan *plan) {
+    const rn_status s = rn_agent_begin_plan(a, plan);
+    return s == RN_OK ? rn_agent_tick(a, (size_t)-1, NULL) : s;
 }
 
 RN_API rn_status rn_agent_run_round(rn_agent *a, const rn_real *theta, double eta) {
@@ -2910,6 +3061,14 @@ RN_API size_t rn_server_current_round(const rn_server *s) { return s ? s->t : 0;
 
 RN_API double rn_server_eta(const rn_server *s) {
     return s ? rn_schedule_value(&s->desc.eta, s->t) : 0;
+}
+
+RN_API rn_plan rn_server_plan(const rn_server *s) {
+    rn_plan plan;
+    plan.theta = rn_server_theta(s);
+    plan.eta = rn_server_eta(s);
+    plan.round = rn_server_current_round(s);
+    return plan;
 }
 
 RN_API double rn_server_gamma(const rn_server *s) {
@@ -3503,9 +3662,10 @@ static int rni_io_flag(rni_io *io, int *x) {
     return y;
 }
 
-static void rni_io_counter(rni_io *io, uint64_t *x) {
-    const uint64_t y = rni_io_u64(io, *x, 0, RNI_MOST(uint64_t));
+static uint64_t rni_io_counter(rni_io *io, uint64_t *x, uint64_t low) {
+    const uint64_t y = rni_io_u64(io, *x, low, RNI_MOST(uint64_t));
     if (io->mode == RNI_READ) *x = y;
+    return y;
 }
 
 static rn_status rni_io_status(rni_io *io, rn_status *x) {
@@ -3528,10 +3688,23 @@ static void rni_io_numbers(rni_io *io, double *x, size_t n) {
     for (i = 0; i < n && io->status == RN_OK; i++) (void)rni_io_number(io, &x[i]);
 }
 
-/* 0 .. 1 */
-static void rni_io_share(rni_io *io, double *x) {
+/* what only an enemy writes */
+static void rni_io_demand(rni_io *io, int fine) {
+    if (rni_io_reads(io) && !fine) rni_io_refuse(io, RN_ERR_CORRUPT);
+}
+
+/* 0 .. high */
+static double rni_io_range(rni_io *io, double *x, double high) {
     const double y = rni_io_number(io, x);
-    if (rni_io_reads(io) && !(y >= 0 && y <= 1)) rni_io_refuse(io, RN_ERR_CORRUPT);
+    rni_io_demand(io, y >= 0 && y <= high);
+    return y;
+}
+
+static double rni_io_share(rni_io *io, double *x) { return rni_io_range(io, x, 1); }
+
+static void rni_io_positives(rni_io *io, double *x, size_t n) {
+    size_t i;
+    for (i = 0; i < n && io->status == RN_OK; i++) (void)rni_io_range(io, &x[i], DBL_MAX);
 }
 
 #ifdef AGG_DOUBLE
@@ -3540,8 +3713,8 @@ typedef uint64_t rni_word;
 typedef uint32_t rni_word;
 #endif
 
-/* 4 or 8 bytes each; finite, at least low */
-static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low) {
+/* 4 or 8 bytes each; finite, at least low. seen, unless NULL, is told what is checked. */
+static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low, rn_real *seen) {
     size_t i;
     if (!aggi_product_fits(n, sizeof *x)) rni_io_refuse(io, RN_ERR_CORRUPT);
     if (!rni_io_room(io, n * sizeof *x)) return;
@@ -3558,12 +3731,13 @@ static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low) {
         memcpy(&y, &bits, sizeof y);
         if (!(y - y == 0 && (double)y >= low)) rni_io_refuse(io, RN_ERR_CORRUPT);
         if (io->mode == RNI_READ) x[i] = y;
+        if (io->mode == RNI_CHECK && seen) seen[i] = y;
     }
     io->at += n * sizeof *x;
 }
 
 static void rni_io_reals(rni_io *io, rn_real *x, size_t n) {
-    rni_io_reals_from(io, x, n, -AGGI_REAL_MAX);
+    rni_io_reals_from(io, x, n, -AGGI_REAL_MAX, NULL);
 }
 
 /* All zeros is the one state that the generator cannot leave. */
@@ -3639,13 +3813,18 @@ static uint64_t rni_trainer_fingerprint(const rn_trainer *t) {
 
 /* The fields, object by object. */
 
+/* A = sum x x^T: its diagonal is not negative */
 static void rni_io_baseline(rni_io *io, rni_baseline *b, size_t horizon) {
+    size_t i;
     if (b->sum) {
         rni_io_numbers(io, b->sum, horizon);
-        rni_io_numbers(io, b->count, horizon);
+        rni_io_positives(io, b->count, horizon);
     }
     if (!b->n) return;
-    rni_io_numbers(io, b->A, b->n * b->n);
+    for (i = 0; i < b->n; i++) {
+        rni_io_positives(io, &b->A[i * b->n + i], 1);
+        if (i + 1 < b->n) rni_io_numbers(io, &b->A[i * b->n + i + 1], b->n);
+    }
     rni_io_numbers(io, b->b, b->n);
     rni_io_numbers(io, b->coef, b->n);
 }
@@ -3670,35 +3849,73 @@ static void rni_io_env(rni_io *io, rn_agent *a) {
     io->at += e->state_size;
 }
 
+/* Could the agent have done this? */
+static int rni_agent_could_act(const rn_agent *a, const rn_real *act) {
+    const rn_policy *p = &a->policy;
+    const rni_range r = rni_random_range(&a->env);
+    size_t j;
+    if (!rni_action_ok(&a->env, act)) return 0;
+    if (!a->random_action) return !p->accepts_act || p->accepts_act(p->self, act);
+    for (j = 0; j < p->act_dim && !p->actions; j++)
+        if (!(act[j] >= (rn_real)r.low && act[j] <= (rn_real)r.high)) return 0;
+    return 1;
+}
+
+/* The policy is given these rows, and may take them for indices: they are checked as when they were
+   new. The last observation is when it is used. */
+static void rni_io_rows(rni_io *io, rn_agent *a, size_t t) {
+    const size_t obs_dim = a->policy.obs_dim, act_dim = a->policy.act_dim;
+    const int check = io->mode == RNI_CHECK;
+    size_t i;
+    for (i = 0; i <= t && io->status == RN_OK; i++) {
+        rni_io_reals_from(io, a->obs + i * obs_dim, obs_dim, -AGGI_REAL_MAX, a->row);
+        if (check && io->status == RN_OK && i < t)
+            rni_io_demand(io, rni_obs_ok(&a->policy, a->row));
+    }
+    for (i = 0; i < t && io->status == RN_OK; i++) {
+        rni_io_reals_from(io, a->act + i * act_dim, act_dim, -AGGI_REAL_MAX, a->row);
+        if (check && io->status == RN_OK) rni_io_demand(io, rni_agent_could_act(a, a->row));
+    }
+}
+
+/* begun, so that a step was made, and not ended */
 static void rni_io_trajectory(rni_io *io, rn_agent *a) {
-    const size_t t = rni_io_size(io, &a->t, 0, a->method.horizon - 1);
+    const size_t t = rni_io_size(io, &a->t, 1, a->method.horizon - 1);
     rni_io_reals(io, a->hat, a->policy.dim);
-    rni_io_reals(io, a->obs, (t + 1) * a->policy.obs_dim);
-    rni_io_reals(io, a->act, t * a->policy.act_dim);
+    rni_io_rows(io, a, t);
     rni_io_numbers(io, a->reward, t);
     rni_io_env(io, a);
 }
 
-/* in the middle of a round */
-static void rni_io_round(rni_io *io, rn_agent *a) {
+/* In the middle of a round. There is a tau^ only if there was a round before (has_d), and v counts. */
+static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     const size_t dim = a->policy.dim, m = a->method.batch;
     const int playing = rni_io_flag(io, &a->playing);
     const size_t trajectories = rni_io_size(io, &a->trajectories, m, 2 * m);
-    if (trajectories != m && trajectories != 2 * m) rni_io_refuse(io, RN_ERR_CORRUPT);
-    (void)rni_io_size(io, &a->trajectory, 0, trajectories - 1);
-    rni_io_share(io, &a->eta);
+    const size_t trajectory = rni_io_size(io, &a->trajectory, 0, trajectories - 1);
+    const double eta = rni_io_share(io, &a->eta), most = (double)a->method.horizon;
+    rni_io_demand(io, trajectories == m || (trajectories == 2 * m && has_d && eta < 1));
+    rni_io_demand(io, trajectories == m || !a->method.no_hessian);
+    (void)rni_io_size(io, &a->round, 0, RNI_MOST(size_t));
     rni_io_numbers(io, &a->sum_return, 1);
-    rni_io_numbers(io, &a->sum_length, 1);
+    (void)rni_io_range(io, &a->sum_length, most * (double)(trajectory < m ? trajectory : m));
     rni_io_reals(io, a->theta, dim);
     rni_io_reals(io, a->g, dim);
     rni_io_reals(io, a->v, dim);
     if (playing) rni_io_trajectory(io, a);
 }
 
+/* Is the round under way one that was made before? */
+static int rni_io_again(rni_io *io, rn_agent *a, int has_d) {
+    const int again = rni_io_flag(io, &a->again);
+    rni_io_demand(io, has_d || !again);
+    return again;
+}
+
 /* what is not saved because it follows from the rest */
 static void rni_agent_wake(rn_agent *a) {
     if (!a->has_d && a->busy) rni_agent_first_round(a);
-    if (!a->busy)
+    if (!a->busy || a->again)
         a->playing = 0;
     else
         (void)rni_agent_move(a);
@@ -3708,20 +3925,25 @@ static void rni_agent_wake(rn_agent *a) {
 
 /* Returns whether it is in the middle of a round. */
 static int rni_io_agent(rni_io *io, rn_agent *a) {
-    int busy;
+    uint64_t rounds, trajectories;
+    int busy, has_d;
     rni_io_random(io, &a->random);
-    rni_io_counter(io, &a->stats.rounds);
-    rni_io_counter(io, &a->stats.trajectories);
-    rni_io_counter(io, &a->stats.steps);
+    rounds = rni_io_counter(io, &a->stats.rounds, 0);
+    trajectories = rni_io_counter(io, &a->stats.trajectories, rounds);
+    (void)rni_io_counter(io, &a->stats.steps, trajectories);
     rni_io_numbers(io, &a->stats.mean_return, 1);
-    rni_io_numbers(io, &a->stats.mean_length, 1);
+    (void)rni_io_range(io, &a->stats.mean_length, (double)a->method.horizon);
     rni_io_baseline(io, &a->baseline, a->method.horizon);
-    if (rni_io_flag(io, &a->has_d)) {
+    has_d = rni_io_flag(io, &a->has_d);
+    rni_io_demand(io, has_d == (rounds > 0));
+    if (has_d) {
         rni_io_reals(io, a->d, a->policy.dim);
         rni_io_reals(io, a->before, a->policy.dim);
+        (void)rni_io_size(io, &a->last_round, 0, RNI_MOST(size_t));
+        (void)rni_io_share(io, &a->last_eta);
     }
     busy = rni_io_flag(io, &a->busy);
-    if (busy) rni_io_round(io, a);
+    if (busy && !rni_io_again(io, a, has_d)) rni_io_round(io, a, has_d);
     if (io->mode == RNI_READ) rni_agent_wake(a);
     return busy;
 }
@@ -3729,19 +3951,19 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
 static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_random(io, &s->random);
     (void)rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
-    rni_io_share(io, &s->power1);
-    rni_io_share(io, &s->power2);
+    (void)rni_io_share(io, &s->power1);
+    (void)rni_io_share(io, &s->power2);
     rni_io_reals(io, s->theta, s->desc.dim);
     rni_io_reals(io, s->d, s->desc.dim);
     if (!s->m) return;
     rni_io_reals(io, s->m, s->desc.dim);
-    rni_io_reals_from(io, s->v, s->desc.dim, 0);
+    rni_io_reals_from(io, s->v, s->desc.dim, 0, NULL);
 }
 
 /* An agent in the middle of a round must be one that the trainer waits for: nobody else would end
-   its round. */
+   its round. A round that waits for nobody is over. */
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
-    size_t i;
+    size_t i, waiting = 0;
     int busy;
     rni_io_random(io, &t->random);
     (void)rni_io_size(io, &t->rounds, 0, RNI_MOST(size_t));
@@ -3749,9 +3971,10 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {
         const rn_status s = rni_io_status(io, &t->status[i]);
-        if (rni_io_agent(io, t->agents[i]) != (busy && s == RN_MORE))
-            rni_io_refuse(io, RN_ERR_CORRUPT);
+        if (rni_io_agent(io, t->agents[i]) != (s == RN_MORE)) rni_io_refuse(io, RN_ERR_CORRUPT);
+        waiting += s == RN_MORE;
     }
+    if (busy != (waiting > 0)) rni_io_refuse(io, RN_ERR_CORRUPT);
 }
 
 /* An object is its kind and its address. The numbers are written to the bytes. */
@@ -3772,7 +3995,7 @@ static void rni_io_fields(rni_io *io, rni_kind kind, void *object) {
 /* The envelope: magic and version, size of a number, kind, fingerprint, the fields, CRC-32 of all
    that. Whether the bytes are ours and whole is looked at before what they hold, so the CRC, though
    last, is checked first. */
-#define RNI_MAGIC    ((uint64_t)0x3130475052534552u) /* "RESRPG01" in the order of the bytes */
+#define RNI_MAGIC    ((uint64_t)0x3230475052534552u) /* "RESRPG02" in the order of the bytes */
 #define RNI_ENVELOPE ((size_t)40)
 
 static void rni_io_check_crc(rni_io *io) {
@@ -4089,6 +4312,13 @@ AGGI_END_CODE
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
+   0.3.0 (2026-11) Saved states have another form (those of 0.2 are refused: RN_ERR_FORMAT) and are
+                   checked as what they hold will be used: actions, observations, lengths, counters.
+                   policy.accepts_obs and accepts_act, both optional; if you wrap a policy by copying
+                   its struct, forward or clear them. A state that is none of a table's is
+                   RN_ERR_ENV now (was RN_ERR_POLICY; fractions were cut off), from rn_policy_act
+                   too. rn_plan, rn_agent_run_plan, rn_agent_begin_plan, rn_server_plan: a plan
+                   delivered twice is made once. rn_agent_desc.reach and eta_min, RN_ERR_REACH.
    0.2.0 (2026-11) The words of the field, verbs for what acts. Saved states and, in float, all
                    results are as in 0.1. Old names and new:
      rn_lie, rn_lie_kind, rn_lie.attack              rn_attack, rn_attack_kind, rn_attack.vector

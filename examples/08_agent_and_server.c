@@ -53,14 +53,13 @@ static int unpack(const mailbox *m, size_t *round, double *eta, float *row) {
 }
 
 /* ---- the agent's machine: knows its environment, its own random numbers and its d; never sees
-   another agent */
+   another agent. A message that comes twice is answered twice and makes one round. */
 static void agent_machine(rn_agent *agent, const mailbox *down, mailbox *up) {
     float theta[DIM];
-    double eta;
-    size_t round;
-    if (!unpack(down, &round, &eta, theta)) return;
-    if (rn_agent_run_round(agent, theta, eta) == RN_OK)
-        pack(up, round, eta, rn_agent_direction(agent));
+    rn_plan plan = {theta, 0, 0};
+    if (!unpack(down, &plan.round, &plan.eta, theta)) return;
+    if (rn_agent_run_plan(agent, &plan) == RN_OK)
+        pack(up, plan.round, plan.eta, rn_agent_direction(agent));
 }
 
 /* ---- the server's machine: knows no environment and no policy, only N rows of numbers */
@@ -92,7 +91,8 @@ static rn_status start_agent(rn_agent **agent, const rn_trainer_desc *recipe, rn
     d.env = env;
     d.policy = recipe->policy;
     d.method = recipe->method;
-    d.stream = (uint32_t)i; /* random numbers of its own */
+    d.stream = (uint32_t)i; /* random numbers of its own: without them all send the same row */
+    d.reach = 0.1;          /* a theta farther off than the server's steps (0.08) is refused */
     return rn_agent_init(agent, &d, memory[i], sizeof memory[i]);
 }
 
@@ -128,8 +128,8 @@ int main(void) {
     for (int i = 0; i < AGENTS && s == RN_OK; i++)
         s = start_agent(&agent[i], &recipe, cartpole_env(&poles[i]), i);
     for (int round = 1; s == RN_OK && round <= ROUNDS; round++) {
-        pack(&down, rn_server_current_round(server), rn_server_eta(server),
-             rn_server_theta(server));
+        const rn_plan plan = rn_server_plan(server);
+        pack(&down, plan.round, plan.eta, plan.theta);
         for (int i = 0; i < AGENTS; i++) {
             up[i].size = 0;
             if (i == SILENT && round > 40) continue; /* its cable is cut: an empty mailbox */

@@ -6,12 +6,74 @@
 enum { TEAM = 4 };
 
 /* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines,
-   batches */
-enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, KINDS };
+   batches, a table */
+enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, TABLE, KINDS };
+
+/* A policy whose functions look at what they are given, as a host's that takes it for indices would
+   have to: observations finite or states, actions 0 .. ACTIONS-1, theta finite. */
+typedef struct guard {
+    rn_policy inner;
+    int table;
+    size_t broken; /* times that was not so */
+} guard;
+
+static inline int guard_index(rn_real x, size_t n) {
+    return x >= 0 && x < (rn_real)n && (rn_real)(int)x >= x;
+}
+
+static inline void guard_rows(guard *g, const rn_real *theta, size_t T, const rn_real *obs,
+                              const rn_real *act) {
+    int fine = all_finite(theta, g->inner.dim) && all_finite(obs, T * g->inner.obs_dim);
+    for (size_t t = 0; t < T && fine; t++) {
+        fine = !act || guard_index(act[t], ACTIONS);
+        if (g->table) fine = fine && guard_index(obs[t], STATES);
+    }
+    g->broken += !fine;
+}
+
+static inline void guard_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                             rn_real *act, void *work) {
+    guard_rows((guard *)self, theta, 1, obs, NULL);
+    inner_act(self, theta, obs, r, act, work);
+}
+
+static inline void guard_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                              const rn_real *act, const rn_real *w, rn_real *g, void *work) {
+    guard_rows((guard *)self, theta, T, obs, act);
+    inner_grad(self, theta, T, obs, act, w, g, work);
+}
+
+static inline void guard_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                             const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
+    guard_rows((guard *)self, theta, T, obs, act);
+    inner_dot(self, theta, u, T, obs, act, c, work);
+}
+
+static inline void guard_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                             const rn_real *obs, const rn_real *act, const rn_real *w,
+                             const rn_real *k, rn_real *h, void *work) {
+    guard_rows((guard *)self, u, T, obs, act);
+    inner_hvp(self, theta, u, T, obs, act, w, k, h, work);
+}
+
+static inline rn_policy guard_make(guard *g, const model *m) {
+    rn_policy p;
+    memset(g, 0, sizeof *g);
+    g->inner = m->policy;
+    g->table = m->table;
+    p = policy_around(g);
+    p.act = guard_act;
+    p.grad = guard_grad;
+    p.dot = guard_dot;
+    p.hvp = guard_hvp;
+    if (m->policy.init) p.init = inner_init;
+    return p;
+}
 
 typedef struct setup {
     mdp m;
     model p;
+    guard g;
     walk walks[TEAM];
     rn_env envs[TEAM];
     rn_trainer_desc d;
@@ -22,11 +84,11 @@ static inline void setup_make(setup *s, int kind) {
     const rn_net_desc net = net_desc(FEATURES, ACTIONS, 2, 0, RN_TANH);
     memset(s, 0, sizeof *s);
     s->m = mdp_random(90);
-    model_net(&s->p, &net);
-    for (size_t i = 0; i < TEAM; i++) s->envs[i] = walk_env(&s->walks[i], &s->m, 0);
+    model_for_walk(&s->p, kind == TABLE, &net);
+    for (size_t i = 0; i < TEAM; i++) s->envs[i] = walk_env(&s->walks[i], &s->m, kind == TABLE);
     d->agents = TEAM;
     d->envs = s->envs;
-    d->policy = s->p.policy;
+    d->policy = guard_make(&s->g, &s->p);
     d->seed = 7;
     d->method.horizon = 5;
     d->method.discount = 0.9;

@@ -156,15 +156,17 @@ TEST random_actions_fill_their_range(double low, double high) {
 
 /* ---- tables: a state that is none of theirs makes a NaN, which is noticed */
 TEST states_outside_the_table(void) {
-    static const rn_real outside[] = {-1, STATES, (rn_real)NAN};
+    static const rn_real outside[] = {-1, STATES, (rn_real)0.5, (rn_real)1e9, (rn_real)NAN};
     rn_table table;
     const rn_policy p = rn_make_table_policy(&table, STATES, ACTIONS);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 5; i++) {
         unsigned char work[512];
-        rn_real theta[DIM] = {0}, g[DIM] = {0}, u[DIM] = {0}, h[DIM] = {0}, act = 0, c = 0;
+        rn_real theta[DIM] = {0}, g[DIM] = {0}, u[DIM] = {0}, h[DIM] = {0}, act = 7, c = 0;
         const rn_real one = 1;
         ASSERT(rn_policy_work_size(&p, 1) <= sizeof work);
-        ASSERT_EQ(RN_OK, rn_policy_act(&p, theta, &outside[i], NULL, &act, work, sizeof work));
+        ASSERT_EQ(RN_ERR_ENV, rn_policy_act(&p, theta, &outside[i], NULL, &act, work, sizeof work));
+        ASSERT(act >= 7 && act <= 7);
+        p.act(p.self, theta, &outside[i], NULL, &act, work);
         ASSERT(isnan(act));
         act = 0;
         p.grad(p.self, theta, 1, &outside[i], &act, &one, g, work);
@@ -172,6 +174,58 @@ TEST states_outside_the_table(void) {
         p.hvp(p.self, theta, u, 1, &outside[i], &act, &one, &one, h, work);
         ASSERT(isnan(g[0]) && isnan(c) && isnan(h[0]));
     }
+    PASS();
+}
+
+/* an environment of three steps that gives a state of the test's own at one of them */
+typedef struct lost {
+    size_t step, odd_at;
+    rn_real odd;
+} lost;
+
+static void lost_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)r;
+    ((lost *)self)->step = 0;
+    obs[0] = 0;
+}
+
+static rn_step_result lost_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
+    lost *l = (lost *)self;
+    (void)act;
+    (void)r;
+    *reward = 1;
+    obs[0] = ++l->step == l->odd_at ? l->odd : 1;
+    return l->step < 3 ? RN_RUNNING : RN_TERMINATED;
+}
+
+/* before the end it ends the round, actions at random or not; the last one is never used */
+TEST environments_outside_the_table(int random_action) {
+    static unsigned char block[1 << 14];
+    static const rn_real outside[] = {STATES, -1, (rn_real)0.5, (rn_real)1e9};
+    const rn_real theta[STATES * ACTIONS] = {0};
+    rn_table table;
+    rn_agent_desc d;
+    rn_agent *a;
+    lost l;
+    memset(&l, 0, sizeof l);
+    memset(&d, 0, sizeof d);
+    d.policy = rn_make_table_policy(&table, STATES, ACTIONS);
+    d.env.self = &l;
+    d.env.reset = lost_reset;
+    d.env.step = lost_step;
+    d.env.obs_dim = d.env.act_dim = 1;
+    d.env.actions = ACTIONS;
+    d.method.horizon = 10;
+    d.random_action = random_action;
+    ASSERT(rn_agent_size(&d) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
+    for (size_t i = 0; i < 12; i++) {
+        l.odd = outside[i / 3];
+        l.odd_at = 1 + i % 3;
+        ASSERT_EQ(l.odd_at < 3 ? RN_ERR_ENV : RN_OK, rn_agent_run_round(a, theta, 1));
+    }
+    ASSERT_EQ((uint64_t)4, rn_agent_stats(a).rounds);
     PASS();
 }
 
@@ -365,6 +419,8 @@ SUITE(corners) {
     RUN_TESTp(random_actions_fill_their_range, -3, 5);
     RUN_TESTp(random_actions_fill_their_range, 0, 2);
     RUN_TEST(states_outside_the_table);
+    RUN_TESTp(environments_outside_the_table, 0);
+    RUN_TESTp(environments_outside_the_table, 1);
     RUN_TEST(own_policies);
     RUN_TEST(sums_that_overflow);
     RUN_TEST(agents_begun_by_hand);

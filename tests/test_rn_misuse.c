@@ -355,6 +355,227 @@ TEST bad_theta_is_refused(void) {
     PASS();
 }
 
+/* ---- plans: what servers may send, and how often */
+typedef struct party { /* an agent, a theta it is sent, its state before */
+    stage s;
+    rn_agent *a;
+    void *block;
+    rn_plan plan;
+    unsigned char before[8192], after[8192];
+} party;
+
+static party one_party;
+
+static party *party_make(double reach, double eta_min) {
+    party *p = &one_party;
+    rn_agent_desc d;
+    memset(p, 0, sizeof *p);
+    stage_make(&p->s, 0);
+    memset(&d, 0, sizeof d);
+    d.env = p->s.envs[0];
+    d.policy = p->s.d.policy;
+    d.method = p->s.d.method;
+    d.reach = reach;
+    d.eta_min = eta_min;
+    p->block = need(malloc(rn_agent_size(&d)));
+    if (rn_agent_init(&p->a, &d, p->block, rn_agent_size(&d)) != RN_OK) abort();
+    p->plan.theta = p->s.theta;
+    p->plan.eta = 0.5;
+    p->plan.round = 1;
+    return p;
+}
+
+static size_t party_save(const party *p, unsigned char *to) {
+    const size_t size = rn_agent_save_size(p->a);
+    if (size > sizeof p->before || rn_agent_save(p->a, to, size) != RN_OK) abort();
+    return size;
+}
+
+/* 1: the agent is as it was before; what is given is called */
+#define CHANGES_NOTHING(p, status, call)                                                           \
+    do {                                                                                           \
+        const size_t size_before = party_save(p, (p)->before);                                     \
+        ASSERT_EQ(status, call);                                                                   \
+        ASSERT_EQ(size_before, party_save(p, (p)->after));                                         \
+        ASSERT_EQ(0, memcmp((p)->before, (p)->after, size_before));                                \
+    } while (0)
+
+TEST plans_are_made_once(void) {
+    party *p = party_make(0, 0);
+    uint64_t played;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    CHANGES_NOTHING(p, RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->s.theta[0] += (rn_real)0.25;
+    p->plan.round = 2;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ((uint64_t)2, rn_agent_stats(p->a).rounds);
+    for (int i = 0; i < 5; i++) CHANGES_NOTHING(p, RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    { /* an agent that was killed and started again */
+        unsigned char state[8192];
+        const size_t size = party_save(p, state);
+        p->plan.round = 3;
+        ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+        ASSERT_EQ(RN_OK, rn_agent_load(p->a, state, size));
+        p->plan.round = 2;
+        CHANGES_NOTHING(p, RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    }
+    /* all else is a new round: another eta, theta or number, a lower one too, and no number */
+    played = rn_agent_stats(p->a).rounds;
+    p->plan.eta = 0.25;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->s.theta[0] += (rn_real)0.25;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->plan.round = 1;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->plan.round = 0;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(p->a, p->s.theta, 0.25));
+    ASSERT_EQ(played + 6, rn_agent_stats(p->a).rounds);
+    p->plan.round = 1; /* the last one had no number */
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ(played + 7, rn_agent_stats(p->a).rounds);
+    free(p->block);
+    PASS();
+}
+
+/* begin and tick as in a round that is made: the caller need not know */
+TEST repeated_plans_tick(void) {
+    party *p = party_make(0, 0);
+    unsigned char state[8192];
+    size_t size, used = 7;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    (void)party_save(p, p->before);
+    ASSERT_EQ(RN_OK, rn_agent_begin_plan(p->a, &p->plan));
+    ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_plan(p->a, &p->plan));
+    size = party_save(p, state);
+    ASSERT_EQ(RN_OK, rn_agent_tick(p->a, 1, &used));
+    ASSERT_EQ((size_t)0, used);
+    ASSERT_EQ(RN_ERR_ORDER, rn_agent_tick(p->a, 1, &used));
+    ASSERT_EQ(RN_OK, rn_agent_load(p->a, state, size)); /* broken off between the two */
+    ASSERT_EQ(RN_ERR_ORDER, rn_agent_begin_plan(p->a, &p->plan));
+    ASSERT_EQ(RN_OK, rn_agent_tick(p->a, 1, NULL));
+    size = party_save(p, p->after);
+    ASSERT_EQ(0, memcmp(p->before, p->after, size));
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_run_plan(p->a, NULL));
+    p->plan.theta = NULL;
+    ASSERT_EQ(RN_ERR_ARG, rn_agent_begin_plan(p->a, &p->plan));
+    free(p->block);
+    PASS();
+}
+
+TEST plans_beyond_reach_are_refused(void) {
+    const size_t dim = party_make(0, 0)->s.d.policy.dim;
+    party *p;
+    free(one_party.block);
+    p = party_make(0.101, 0.2);
+    for (size_t i = 0; i < dim; i++) p->s.theta[i] = 1;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan)); /* the first may be anywhere */
+    p->plan.round = 2;
+    p->s.theta[0] = (rn_real)1.1;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->plan.round = 3;
+    for (size_t i = 0; i < dim; i++) p->s.theta[i] *= 100;
+    CHANGES_NOTHING(p, RN_ERR_REACH, note(rn_agent_run_plan(p->a, &p->plan)));
+    for (size_t i = 0; i < dim; i++) p->s.theta[i] = REAL_MAX;
+    CHANGES_NOTHING(p, RN_ERR_REACH, note(rn_agent_run_plan(p->a, &p->plan)));
+    for (size_t i = 0; i < dim; i++) p->s.theta[i] = 1;
+    p->s.theta[0] = (rn_real)1.3;
+    CHANGES_NOTHING(p, RN_ERR_REACH, note(rn_agent_run_plan(p->a, &p->plan)));
+    p->plan.round = 4; /* a round was missed: twice as far */
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->s.theta[0] = (rn_real)1.1; /* a server went back by two */
+    p->plan.round = 3;
+    CHANGES_NOTHING(p, RN_ERR_REACH, note(rn_agent_run_plan(p->a, &p->plan)));
+    p->plan.round = 2;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->s.theta[0] = (rn_real)1.25; /* the same number, or none, is one round apart */
+    CHANGES_NOTHING(p, RN_ERR_REACH, note(rn_agent_run_plan(p->a, &p->plan)));
+    CHANGES_NOTHING(p, RN_ERR_REACH, note(rn_agent_run_round(p->a, p->s.theta, 0.5)));
+    p->s.theta[0] = (rn_real)1.2;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->plan.eta = 0.1;
+    CHANGES_NOTHING(p, RN_ERR_THETA, note(rn_agent_run_plan(p->a, &p->plan)));
+    p->plan.eta = 1.1;
+    CHANGES_NOTHING(p, RN_ERR_THETA, note(rn_agent_run_plan(p->a, &p->plan)));
+    free(p->block);
+    PASS();
+}
+
+/* a round that failed was not made */
+TEST failed_plans_are_tried_again(void) {
+    party *p = party_make(0, 0);
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    p->plan.round = 2;
+    p->s.faults[0].kind = OBS_NAN;
+    p->s.faults[0].from = 0;
+    p->s.faults[0].to = 1000000;
+    ASSERT_EQ(RN_ERR_ENV, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ(RN_ERR_ENV, rn_agent_run_plan(p->a, &p->plan));
+    p->s.faults[0].to = 0;
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ((uint64_t)2, rn_agent_stats(p->a).rounds);
+    CHANGES_NOTHING(p, RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    free(p->block);
+    PASS();
+}
+
+/* a server: its plan is what it has; nothing to update from leaves it where it was, a round given
+   up twice counts twice, and rows that are given again are a round again */
+TEST servers_count_every_update(void) {
+    static unsigned char block[1 << 14];
+    const rn_real row[2] = {3, 4}, *full[3], *none[3] = {NULL, NULL, NULL};
+    rn_server_desc d;
+    rn_server *s;
+    rn_plan plan;
+    memset(&d, 0, sizeof d);
+    d.n = 3;
+    d.dim = 2;
+    d.agg.f = 1;
+    d.gamma = rn_schedule_constant(5);
+    d.eta = rn_theory_eta();
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, sizeof block));
+    for (size_t i = 0; i < 3; i++) full[i] = row;
+    ASSERT_EQ(RN_ERR_AGGREGATE, rn_server_update(s, none, NULL));
+    ASSERT_EQ(RN_ERR_AGGREGATE, rn_server_update(s, none, NULL));
+    ASSERT_EQ((size_t)1, rn_server_plan(s).round);
+    rn_server_skip_round(s);
+    rn_server_skip_round(s);
+    plan = rn_server_plan(s);
+    ASSERT_EQ((size_t)3, plan.round);
+    ASSERT(plan.eta >= 1.0 / 3 && plan.eta <= 1.0 / 3);
+    ASSERT(plan.theta == rn_server_theta(s) && plan.theta[1] >= 0 && plan.theta[1] <= 0);
+    ASSERT_EQ(RN_OK, rn_server_update(s, full, NULL));
+    ASSERT_EQ(RN_OK, rn_server_update(s, full, NULL));
+    ASSERT_EQ((size_t)5, rn_server_plan(s).round);
+    ASSERT(fabs((double)rn_server_theta(s)[1] - 8) < 1e-5);
+    ASSERT_EQ((size_t)0, rn_server_plan(NULL).round);
+    PASS();
+}
+
+/* two agents made from zeroed descs are one agent twice; another stream is another agent */
+TEST streams_tell_agents_apart(void) {
+    rn_real first[DIM];
+    for (uint32_t stream = 0; stream < 3; stream++) {
+        rn_agent_desc d;
+        rn_agent *a;
+        void *block;
+        stage_make(&one_party.s, 0);
+        memset(&d, 0, sizeof d);
+        d.env = one_party.s.envs[0];
+        d.policy = one_party.s.d.policy;
+        d.method = one_party.s.d.method;
+        d.stream = stream / 2;
+        block = need(malloc(rn_agent_size(&d)));
+        ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
+        ASSERT_EQ(RN_OK, rn_agent_run_round(a, one_party.s.theta, 1));
+        if (!stream) memcpy(first, rn_agent_direction(a), d.policy.dim * sizeof *first);
+        ASSERT_EQ(stream < 2, same_bits(first, rn_agent_direction(a), d.policy.dim));
+        free(block);
+    }
+    PASS();
+}
+
 /* ---- rows: what agents may send */
 static rn_server *server_make(size_t n, size_t dim, size_t f, rn_update_kind update, void **block) {
     rn_server_desc d;
@@ -1173,6 +1394,12 @@ SUITE(environments_and_policies) {
     for (int kind = ACT_NAN; kind <= HVP_NAN; kind++) RUN_TESTp(bad_policies_cost_the_round, kind);
     RUN_TEST(continuous_actions_must_be_finite);
     RUN_TEST(bad_theta_is_refused);
+    RUN_TEST(plans_are_made_once);
+    RUN_TEST(repeated_plans_tick);
+    RUN_TEST(plans_beyond_reach_are_refused);
+    RUN_TEST(failed_plans_are_tried_again);
+    RUN_TEST(streams_tell_agents_apart);
+    RUN_TEST(servers_count_every_update);
     for (int kind = NONE; kind <= RESULT_NEGATIVE; kind++)
         RUN_TESTp(evaluation_notices_bad_environments_and_policies, kind, 0);
     RUN_TESTp(evaluation_notices_bad_environments_and_policies, OBS_NAN, 1);

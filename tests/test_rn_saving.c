@@ -265,7 +265,7 @@ TEST sealing_is_understood(void) {
     memset(b.at + b.size - 8, 0, 8);
     reseal(b);
     ASSERT(same(b, v.state));
-    ASSERT_EQ(0, memcmp(b.at, "RESRPG01", 8));
+    ASSERT_EQ(0, memcmp(b.at, "RESRPG02", 8));
     free(b.at);
     ASSERT(victim_close(PLAIN));
     PASS();
@@ -354,6 +354,7 @@ TEST taken_state_works(bytes f) {
         ASSERTm("an agent never ends its round", rn_trainer_agent_status(v.t, i) != RN_ERR_ORDER);
     ASSERT(rn_trainer_save_size(v.t) > 0);
     ASSERT(all_finite(rn_trainer_theta(v.t), v.s.p.policy.dim));
+    ASSERTm("the policy is given what nobody made", !v.s.g.broken);
     PASS();
 }
 
@@ -399,7 +400,7 @@ TEST impossible_numbers_are_refused(void) {
     size_t found = 0;
     victim_open(ADAM);
     b = saved(v.t);
-    /* eta = 0.4 of each busy agent: 2 would turn the average around */
+    /* eta = 0.4 of each busy agent, and of its last round: 2 would turn the average around */
     for (size_t i = 32; i + 16 < b.size; i++) {
         unsigned char want[8], put[8];
         put_double(want, 0.4);
@@ -412,7 +413,7 @@ TEST impossible_numbers_are_refused(void) {
         memcpy(b.at + i, want, 8);
         reseal(b);
     }
-    ASSERT_EQ((size_t)N, found);
+    ASSERT_EQ((size_t)(2 * N), found);
     { /* Adam's averages of squares, between the server's direction and average, and the agents */
         const size_t at = find(b, rn_server_direction(rn_trainer_server(v.t))) +
                           2 * v.s.p.policy.dim * sizeof(rn_real);
@@ -423,6 +424,392 @@ TEST impossible_numbers_are_refused(void) {
     }
     free(b.at);
     ASSERT(victim_close(ADAM));
+    PASS();
+}
+
+/* ---- a forger who knows each field, for one agent. Words are 8 bytes, numbers of rn_real their
+   own size. */
+typedef struct agent_map { /* where the fields of a saved agent are */
+    size_t random, rounds, trajectories, steps, mean_return, mean_length, baseline;
+    size_t has_d, d, before, last_round, last_eta, busy, again;
+    size_t playing, all, trajectory, eta, round, sum_return, sum_length, theta, g, v;
+    size_t t, hat, obs, act, reward, env, end;
+} agent_map;
+
+static size_t take(size_t *at, size_t length) {
+    const size_t here = *at;
+    *at += length;
+    return here;
+}
+
+static uint64_t word_at(bytes b, size_t at) {
+    uint64_t x = 0;
+    for (size_t i = 0; i < 8 && at + 8 <= b.size; i++) x |= (uint64_t)b.at[at + i] << (8 * i);
+    return x;
+}
+
+/* of an agent in the middle of a trajectory */
+static agent_map map_of(bytes b, const rn_trainer_desc *d) {
+    const size_t dim = d->policy.dim * sizeof(rn_real), n = 4 + 2 * d->policy.obs_dim;
+    const rn_baseline kind = d->method.baseline;
+    size_t at = 32, t;
+    agent_map m;
+    m.random = take(&at, 32);
+    m.rounds = take(&at, 8);
+    m.trajectories = take(&at, 8);
+    m.steps = take(&at, 8);
+    m.mean_return = take(&at, 8);
+    m.mean_length = take(&at, 8);
+    m.baseline = take(&at, kind == RN_BASELINE_TIME    ? 16 * d->method.horizon
+                           : kind == RN_BASELINE_RIDGE ? 8 * n * (n + 2)
+                                                       : 0);
+    m.has_d = take(&at, 8);
+    m.d = take(&at, dim);
+    m.before = take(&at, dim);
+    m.last_round = take(&at, 8);
+    m.last_eta = take(&at, 8);
+    m.busy = take(&at, 8);
+    m.again = take(&at, 8);
+    m.playing = take(&at, 8);
+    m.all = take(&at, 8);
+    m.trajectory = take(&at, 8);
+    m.eta = take(&at, 8);
+    m.round = take(&at, 8);
+    m.sum_return = take(&at, 8);
+    m.sum_length = take(&at, 8);
+    m.theta = take(&at, dim);
+    m.g = take(&at, dim);
+    m.v = take(&at, dim);
+    m.t = take(&at, 8);
+    t = (size_t)word_at(b, m.t);
+    m.hat = take(&at, dim);
+    m.obs = take(&at, (t + 1) * d->policy.obs_dim * sizeof(rn_real));
+    m.act = take(&at, t * d->policy.act_dim * sizeof(rn_real));
+    m.reward = take(&at, 8 * t);
+    m.env = take(&at, d->envs[0].state_size);
+    m.end = at;
+    return m;
+}
+
+static bytes saved_agent(const rn_agent *a) {
+    bytes b;
+    b.size = rn_agent_save_size(a);
+    b.at = (unsigned char *)need(malloc(b.size));
+    if (rn_agent_save(a, b.at, b.size) != RN_OK) abort();
+    return b;
+}
+
+typedef enum written { AS_WORD, AS_DOUBLE, AS_REAL } written;
+
+/* the status of loading b with one field changed; the agent must then be as it was */
+static rn_status forged(rn_agent *a, bytes b, size_t at, written as, double x) {
+    bytes f, now;
+    rn_status s;
+    f.size = b.size;
+    f.at = (unsigned char *)need(malloc(b.size));
+    memcpy(f.at, b.at, b.size);
+    if (as == AS_WORD) put_bits(f.at + at, (uint64_t)x, 8);
+    if (as == AS_DOUBLE) put_double(f.at + at, x);
+    if (as == AS_REAL) put_real(f.at + at, x);
+    reseal(f);
+    s = rn_agent_load(a, f.at, f.size);
+    now = saved_agent(a);
+    if (!same(now, s == RN_OK ? f : b)) abort();
+    if (s == RN_OK && rn_agent_load(a, b.at, b.size) != RN_OK) abort();
+    free(now.at);
+    free(f.at);
+    return s;
+}
+
+/* one that has made at least `steps` steps of its trajectory, the first of a round or the second */
+static rn_agent *agent_in_play(size_t steps, agent_map *m, bytes *b) {
+    for (int tries = 0; tries < 400; tries++) {
+        for (size_t i = 0; i < N; i++) {
+            rn_agent *a = rn_trainer_agent(v.t, i);
+            *b = saved_agent(a);
+            *m = map_of(*b, &v.s.d);
+            if (m->end + 8 == b->size && word_at(*b, m->t) >= steps) return a;
+            free(b->at);
+        }
+        (void)rn_trainer_tick(v.t, 1, NULL);
+    }
+    abort();
+}
+
+#define REFUSED(at, as, x)                                                                         \
+    do {                                                                                           \
+        if (forged(a, b, at, as, x) != RN_ERR_CORRUPT)                                             \
+            FAILm(WHY(#at " = %g is taken, kind %d", (double)(x), kind));                          \
+    } while (0)
+#define TAKEN(at, as, x)                                                                           \
+    do {                                                                                           \
+        if (forged(a, b, at, as, x) != RN_OK)                                                      \
+            FAILm(WHY(#at " = %g is refused, kind %d", (double)(x), kind));                        \
+    } while (0)
+
+TEST forged_rows_are_refused(int kind) {
+    static const double evil_acts[] = {ACTIONS, -1,    0.5,  0.999,       1e9,
+                                       -1e30,   -0.25, 1e30, (double)NAN, (double)INFINITY};
+    static const double evil_states[] = {STATES, -1, 0.5, 1e9, -1e30, (double)NAN};
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    size_t t;
+    victim_open(kind);
+    a = agent_in_play(2, &m, &b);
+    t = (size_t)word_at(b, m.t);
+    for (size_t row = 0; row < t; row++) {
+        const size_t act = m.act + row * sizeof(rn_real);
+        for (size_t i = 0; i < 10; i++) REFUSED(act, AS_REAL, evil_acts[i]);
+        TAKEN(act, AS_REAL, 0);
+        TAKEN(act, AS_REAL, ACTIONS - 1);
+        REFUSED(m.reward + 8 * row, AS_DOUBLE, (double)NAN);
+        REFUSED(m.obs + row * v.s.p.policy.obs_dim * sizeof(rn_real), AS_REAL, (double)NAN);
+    }
+    for (size_t row = 0; row < t && kind == TABLE; row++) {
+        const size_t obs = m.obs + row * sizeof(rn_real);
+        for (size_t i = 0; i < 6; i++) REFUSED(obs, AS_REAL, evil_states[i]);
+        TAKEN(obs, AS_REAL, STATES - 1);
+    }
+    free(b.at);
+    ASSERT_EQ((size_t)0, v.s.g.broken);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    PASS();
+}
+
+TEST forged_fields_are_refused(int kind) {
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    victim_open(kind);
+    a = agent_in_play(2, &m, &b);
+    TAKEN(m.eta, AS_DOUBLE, 0.25);
+    REFUSED(m.eta, AS_DOUBLE, 1.5);
+    REFUSED(m.eta, AS_DOUBLE, -0.5);
+    REFUSED(m.t, AS_WORD, 0);
+    REFUSED(m.t, AS_WORD, (double)v.s.d.method.horizon);
+    REFUSED(m.t, AS_WORD, 1e18);
+    REFUSED(m.rounds, AS_WORD, 0); /* and yet it has a d */
+    REFUSED(m.rounds, AS_WORD, 1000);
+    REFUSED(m.trajectories, AS_WORD, 0);
+    REFUSED(m.trajectories, AS_WORD, 1e6);
+    REFUSED(m.steps, AS_WORD, 0);
+    TAKEN(m.steps, AS_WORD, 1e6);
+    REFUSED(m.mean_length, AS_DOUBLE, -1);
+    REFUSED(m.mean_length, AS_DOUBLE, 1e6);
+    REFUSED(m.sum_length, AS_DOUBLE, -1);
+    REFUSED(m.sum_length, AS_DOUBLE, 1e6);
+    REFUSED(m.sum_return, AS_DOUBLE, (double)INFINITY);
+    REFUSED(m.mean_return, AS_DOUBLE, (double)NAN);
+    REFUSED(m.last_eta, AS_DOUBLE, 1.5);
+    REFUSED(m.last_round, AS_WORD, 1e19);
+    REFUSED(m.round, AS_WORD, 1e19);
+    TAKEN(m.round, AS_WORD, 1e6);
+    TAKEN(m.last_round, AS_WORD, 1e6);
+    REFUSED(m.again, AS_WORD, 1);
+    REFUSED(m.again, AS_WORD, 2);
+    REFUSED(m.has_d, AS_WORD, 0);
+    REFUSED(m.has_d, AS_WORD, 2);
+    REFUSED(m.busy, AS_WORD, 0);
+    REFUSED(m.playing, AS_WORD, 0);
+    REFUSED(m.playing, AS_WORD, 7);
+    REFUSED(m.all, AS_WORD, 0);
+    REFUSED(m.all, AS_WORD, 3);
+    REFUSED(m.all, AS_WORD, 1e18);
+    REFUSED(m.trajectory, AS_WORD, 1e18);
+    REFUSED(m.hat, AS_REAL, (double)NAN);
+    REFUSED(m.theta, AS_REAL, (double)NAN);
+    REFUSED(m.g, AS_REAL, (double)NAN);
+    REFUSED(m.v, AS_REAL, (double)NAN);
+    REFUSED(m.d, AS_REAL, (double)NAN);
+    REFUSED(m.before, AS_REAL, (double)NAN);
+    if (kind == TIME) REFUSED(m.baseline + 8 * v.s.d.method.horizon, AS_DOUBLE, -1); /* a count */
+    if (kind == RIDGE) {
+        const size_t n = 4 + 2 * FEATURES;
+        for (size_t i = 0; i < n; i++) REFUSED(m.baseline + 8 * i * (n + 1), AS_DOUBLE, -1);
+        TAKEN(m.baseline + 8, AS_DOUBLE, -1);
+        REFUSED(m.baseline + 8 * n * n, AS_DOUBLE, (double)NAN);
+    }
+    memset(b.at + m.random, 0, 24); /* all but one word of the generator */
+    reseal(b);
+    ASSERT_EQ(RN_OK, rn_agent_load(a, b.at, b.size));
+    REFUSED(m.random + 24, AS_WORD, 0);
+    free(b.at);
+    ASSERT_EQ((size_t)0, v.s.g.broken);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    PASS();
+}
+
+/* the second trajectory belongs to an agent that has a d, with eta below 1 */
+TEST forged_second_trajectories_are_refused(void) {
+    const int kind = PLAIN;
+    static setup first;
+    rn_trainer *t;
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    victim_open(PLAIN);
+    a = agent_in_play(1, &m, &b);
+    REFUSED(m.eta, AS_DOUBLE, 1);
+    free(b.at);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    setup_make(&first, PLAIN); /* in its first round there is no d, and no place for it */
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
+    for (size_t i = 0; i < N; i++)
+        if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
+    b = saved_agent(a);
+    m = map_of(b, &first.d);
+    m.all -= 2 * first.p.policy.dim * sizeof(rn_real) + 16;
+    m.again -= 2 * first.p.policy.dim * sizeof(rn_real) + 16;
+    ASSERT_EQ((uint64_t)1, word_at(b, m.all));
+    REFUSED(m.again, AS_WORD, 1); /* a round made before, and none was */
+    REFUSED(m.all, AS_WORD, 2);
+    free(b.at);
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* The last observation has not been used yet, and an environment may have given anything: it is
+   looked at when it is. */
+TEST last_observation_is_checked_when_used(void) {
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    size_t at;
+    victim_open(TABLE);
+    a = agent_in_play(1, &m, &b);
+    at = m.obs + (size_t)word_at(b, m.t) * sizeof(rn_real);
+    put_real(b.at + at, STATES);
+    reseal(b);
+    ASSERT_EQ(RN_OK, rn_agent_load(a, b.at, b.size));
+    ASSERT_EQ(RN_ERR_ENV, rn_agent_tick(a, 100, NULL));
+    ASSERT_EQ((size_t)0, v.s.g.broken);
+    free(b.at);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    PASS();
+}
+
+/* between rounds: who is waited for, and a round that waits for nobody */
+TEST forged_trainers_are_refused(void) {
+    static setup s;
+    rn_trainer *t;
+    bytes b, f;
+    size_t busy, status;
+    setup_make(&s, PLAIN);
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
+    b = saved(t);
+    f = saved(t);
+    busy = 32 + 32 + 8;
+    status = busy + 8 + 32 + 8 + 16 + 2 * s.p.policy.dim * sizeof(rn_real);
+    put_bits(f.at + status, RN_MORE, 8);
+    reseal(f);
+    ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(t, f.at, f.size));
+    put_bits(f.at + status, RN_STATUS_COUNT, 8);
+    reseal(f);
+    ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(t, f.at, f.size));
+    put_bits(f.at + status, RN_ERR_ENV, 8);
+    reseal(f);
+    ASSERT_EQ(RN_OK, rn_trainer_load(t, f.at, f.size));
+    ASSERT_EQ(RN_ERR_ENV, rn_trainer_agent_status(t, 0));
+    ASSERT_EQ(RN_OK, rn_trainer_load(t, b.at, b.size));
+    memcpy(f.at, b.at, b.size);
+    put_bits(f.at + busy, 1, 8);
+    reseal(f);
+    ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(t, f.at, f.size));
+    ASSERT(same_state(t, b));
+    free(b.at);
+    free(f.at);
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* ---- continuous actions: what a clipped Gaussian can give, and what random actions can be */
+static void drift_look(void *self, const agg_rng *r, rn_real *obs) {
+    (void)self;
+    obs[0] = (rn_real)rn_draw_uniform(r);
+}
+
+static rn_step_result drift_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
+    drift_look(self, r, obs);
+    *reward = (double)act[0];
+    return RN_RUNNING;
+}
+
+static void drift_save(const void *self, void *to) { memcpy(to, self, 1); }
+
+static int drift_load(void *self, const void *from) {
+    memcpy(self, from, 1);
+    return 1;
+}
+
+static rn_env drift_env(unsigned char *self) {
+    rn_env e;
+    memset(&e, 0, sizeof e);
+    e.self = self;
+    e.reset = drift_look;
+    e.step = drift_step;
+    e.obs_dim = e.act_dim = 1;
+    e.act_low = -4;
+    e.act_high = 3;
+    e.state_size = 1;
+    e.save = drift_save;
+    e.load = drift_load;
+    return e;
+}
+
+TEST forged_continuous_actions_are_refused(int kind) { /* 0: clipped, 1: free, 2: at random */
+    static const rn_real theta[4] = {0};
+    static unsigned char block[1 << 14], state;
+    rn_net_desc shape = net_desc(1, 1, 0, 0, RN_TANH);
+    rn_trainer_desc like;
+    rn_agent_desc d;
+    rn_agent *a;
+    rn_net net;
+    rn_env env = drift_env(&state);
+    agent_map m;
+    bytes b;
+    memset(&like, 0, sizeof like);
+    memset(&d, 0, sizeof d);
+    shape.gaussian = 1;
+    shape.clip = kind == 1 ? 0 : 0.5;
+    d.env = env;
+    d.policy = rn_make_net_policy(&net, &shape);
+    d.method.horizon = 6;
+    d.random_action = kind == 2;
+    ASSERT(rn_agent_size(&d) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 1));
+    ASSERT_EQ(RN_OK, rn_agent_begin_round(a, theta, 1));
+    ASSERT_EQ(RN_MORE, rn_agent_tick(a, 4, NULL));
+    b = saved_agent(a);
+    like.policy = d.policy;
+    like.method = d.method;
+    like.envs = &env;
+    m = map_of(b, &like);
+    ASSERT_EQ(b.size, m.end + 8);
+    REFUSED(m.act, AS_REAL, (double)NAN);
+    if (kind == 0) {
+        TAKEN(m.act, AS_REAL, 0.5);
+        TAKEN(m.act, AS_REAL, -0.5);
+        REFUSED(m.act, AS_REAL, 0.5001);
+        REFUSED(m.act + 3 * sizeof(rn_real), AS_REAL, -0.5001);
+        REFUSED(m.act, AS_REAL, 1e30);
+    }
+    if (kind == 1) TAKEN(m.act, AS_REAL, 1e30);
+    if (kind == 2) {
+        TAKEN(m.act, AS_REAL, -4);
+        TAKEN(m.act, AS_REAL, 3);
+        REFUSED(m.act, AS_REAL, -4.001);
+        REFUSED(m.act, AS_REAL, 3.001);
+    }
+    free(b.at);
     PASS();
 }
 
@@ -475,7 +862,8 @@ TEST foreign_states_are_refused(void) {
         memset(junk, 0xff, sizeof junk);
         ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, junk, sizeof junk));
     }
-    b.at[7] ^= 3; /* another version */
+    b.at[7] ^= 3; /* another version: the first */
+    ASSERT_EQ('1', b.at[7]);
     reseal(b);
     ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, b.at, b.size));
     b.at[7] ^= 3;
@@ -584,6 +972,15 @@ SUITE(damage) {
         RUN_TESTp(counters_at_their_end, kind);
     }
     RUN_TEST(impossible_numbers_are_refused);
+    RUN_TESTp(forged_rows_are_refused, PLAIN);
+    RUN_TESTp(forged_rows_are_refused, TABLE);
+    RUN_TESTp(forged_fields_are_refused, PLAIN);
+    RUN_TESTp(forged_fields_are_refused, TIME);
+    RUN_TESTp(forged_fields_are_refused, RIDGE);
+    RUN_TEST(forged_second_trajectories_are_refused);
+    RUN_TEST(last_observation_is_checked_when_used);
+    RUN_TEST(forged_trainers_are_refused);
+    for (int kind = 0; kind < 3; kind++) RUN_TESTp(forged_continuous_actions_are_refused, kind);
     RUN_TEST(environments_may_refuse);
     RUN_TEST(foreign_states_are_refused);
     RUN_TEST(other_descs_are_refused);

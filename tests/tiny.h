@@ -451,6 +451,21 @@ static inline void inner_prepare(void *self, const rn_real *theta, void *work) {
     if (p->prepare) p->prepare(p->self, theta, work);
 }
 
+static inline void inner_init(void *self, const agg_rng *r, rn_real *theta) {
+    const rn_policy *p = (const rn_policy *)self;
+    p->init(p->self, r, theta);
+}
+
+static inline int inner_accepts_obs(void *self, const rn_real *obs) {
+    const rn_policy *p = (const rn_policy *)self;
+    return p->accepts_obs(p->self, obs);
+}
+
+static inline int inner_accepts_act(void *self, const rn_real *act) {
+    const rn_policy *p = (const rn_policy *)self;
+    return p->accepts_act(p->self, act);
+}
+
 static inline rn_policy policy_around(void *self) {
     rn_policy p = *(const rn_policy *)self;
     p.self = self;
@@ -461,6 +476,8 @@ static inline rn_policy policy_around(void *self) {
     p.work_size = inner_work;
     p.prepare = inner_prepare;
     p.init = NULL;
+    if (p.accepts_obs) p.accepts_obs = inner_accepts_obs;
+    if (p.accepts_act) p.accepts_act = inner_accepts_act;
     return p;
 }
 

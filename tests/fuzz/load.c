@@ -1,7 +1,7 @@
 /* rn_trainer_load() of any bytes, with a right CRC, so that they get past it. Promised: refused,
    and nothing changed; or taken, and then it is exactly what was in the bytes, it can be saved,
    theta is finite, and training goes on: within rounds that have no more steps than the desc
-   allows. */
+   allows, and the policy is given nothing that environment and policy could not have made. */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include <math.h>
@@ -50,9 +50,10 @@ static void go_on(setup *s, rn_trainer *t) {
     }
     /* nobody is stuck */
     for (size_t i = 0; i < TEAM; i++) PROMISE(rn_trainer_agent_status(t, i) != RN_ERR_ORDER);
+    PROMISE(!s->g.broken);
     {
         walk w;
-        const rn_env evaluation = walk_env(&w, &s->m, 0);
+        const rn_env evaluation = walk_env(&w, &s->m, s->p.table);
         PROMISE(rn_trainer_evaluate(t, &evaluation, 1, &score) == RN_OK && isfinite(score));
     }
 }
