@@ -654,9 +654,10 @@ AGGI_END_CODE
 #if defined(__clang__) || (defined(AGGI_GNU) && __GNUC__ >= 9)
   #define AGGI_CONVERT(v, type) __builtin_convertvector(v, type)
 #endif
-#define AGGI_LANES  (64 / sizeof(agg_real)) /* accumulators of a sum: part of its definition */
+#define AGGI_LANES  ((size_t)8)    /* accumulators of a sum: part of its definition */
 #define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real, before it goes on in double */
 #define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache for all pairs */
+#define AGGI_NARROW ((size_t)512)  /* the same in the nearest cache, for few rows */
 #define AGGI_COLS   ((size_t)64)   /* columns sorted together */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
 #define AGGI_FAR    16777216.0     /* GM: rows beyond this many radii are pulled in to it */
@@ -716,20 +717,10 @@ static double aggi_clamp(double v) { return aggi_max(-AGGI_REAL_MAX, aggi_min(v,
    vzeroupper on the way around the vector loop, and SSE code after that runs at half its speed. */
 #define AGGI_TWIN_OF_LANES(avx2, width, name) AGGI_TWIN((avx2) && (width) >= 8, name)
 
-/* The end of such a sum: the lanes in a fixed tree, by neighbours for 8 ... */
+/* the end of such a sum: the lanes in a fixed tree */
 AGGI_INLINE double aggi_sum8(const double *lane) {
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
            ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
-/* ... and by halves for AGGI_LANES. */
-static double aggi_sum_lanes(const double *lane) {
-    double sum[AGGI_LANES];
-    size_t l, w;
-    for (l = 0; l < AGGI_LANES; l++) sum[l] = lane[l];
-    for (w = AGGI_LANES / 2; w; w /= 2)
-        for (l = 0; l < w; l++) sum[l] += sum[l + w];
-    return sum[0];
 }
 
 static double aggi_sum(const double *v, size_t n) {
@@ -830,13 +821,17 @@ typedef struct aggi_blend {
 
 /* Distances of all pairs of rows in play. */
 typedef struct aggi_pairs {
-    double *entry; /* n x n: squared distances; roots of distances if wide */
-    int wide;
-    double *score; /* n: Krum's */
+    double *entry;       /* n x n: squared distances / unit^4, or roots of distances */
+    int wide;            /* a squared distance does not fit a double, so there is a unit ... */
+    int roots;           /* ... or, if they are too far apart for one, entry has roots */
+    double unit;         /* a power of two: what roots of the entries are in; 1 unless wide */
+    unsigned char *mark; /* n x n: how a pair was summed: see aggi_pairs_enter() */
+    double *score;       /* n: Krum's */
 } aggi_pairs;
 
 static void aggi_pairs_layout(aggi_pairs *p, aggi_arena *a, size_t n) {
     p->entry = aggi_take_f64(a, n * n);
+    p->mark = (unsigned char *)aggi_take(a, n * n, 1);
     p->score = aggi_take_f64(a, n);
 }
 
@@ -1094,15 +1089,20 @@ static int aggi_any(const aggi_call *c, const int *status) {
 }
 
 /* The same for a job that leaves `count` sums at c->part + s * count: adds the slices up, into
-   c->part[0 .. count-1], in order, and looks at the sums. */
-static int aggi_sum_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
-    double *sum = c->part;
+   c->part[0 .. count-1], in order ... */
+static void aggi_add_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
     size_t s, i;
     aggi_run(c, job, arg);
     for (s = 1; s < c->slices; s++)
-        for (i = 0; i < count; i++) sum[i] += c->part[s * count + i];
+        for (i = 0; i < count; i++) c->part[i] += c->part[s * count + i];
+}
+
+/* ... and looks at the sums. */
+static int aggi_sum_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
+    size_t i;
+    aggi_add_slices(c, job, arg, count);
     for (i = 0; i < count && !c->scanned; i++)
-        if (!aggi_finite(sum[i])) return AGGI_NOT_FINITE;
+        if (!aggi_finite(c->part[i])) return AGGI_NOT_FINITE;
     return AGG_OK;
 }
 
@@ -1118,61 +1118,123 @@ static size_t aggi_width(size_t at, size_t end, size_t most) {
 
 /* ---- 4 distances ----------------------------------------------------------------------------- */
 
-/* Squared distances of 2 x 4 rows over `blocks` times AGGI_BLOCK coordinates from column `at`. Lane
-   l sums the coordinates that are l modulo AGGI_LANES, AGGI_BLOCK of them in `real`, then on in
-   double. The width of vec changes the speed, not the bits. */
+/* ||a - b||^2 of all pairs is a sum over coordinates, 8 lanes of them: lane l has the coordinates
+   that are l modulo 8, AGGI_BLOCK of them summed in `real`, then on in double. Where squares of the
+   differences could leave the range of `real`, the pair is done again zoomed: rows shrunk before
+   they are subtracted, or differences grown before they are squared, by a power of two. */
+typedef enum aggi_zoom_kind { AGGI_FAIR, AGGI_SHRUNK, AGGI_GROWN } aggi_zoom_kind;
+
+typedef struct aggi_zoom {
+    double shrink, grow; /* factors of rows and of differences */
+    int exponent;        /* true sum = 2^exponent x the sum so made */
+} aggi_zoom;
+
+/* Shrunk: the largest difference gets a square of 2^98 (2^850), one that made a sum of squares
+   larger than AGGI_HUGE still one of 2^-36 (2^-310). Grown: the least difference there is gets a
+   square of 2^-98 (2^-948), one whose square is below AGGI_TINY at most 2^120 (2^270). */
+static aggi_zoom aggi_zoom_make(unsigned kind) {
+    const int shrink = sizeof(agg_real) > 4 ? 600 : 80, grow = sizeof(agg_real) > 4 ? 600 : 100;
+    aggi_zoom z;
+    z.shrink = kind == AGGI_SHRUNK ? aggi_pow2(-shrink) : 1;
+    z.grow = kind == AGGI_GROWN ? aggi_pow2(grow) : 1;
+    z.exponent = kind == AGGI_SHRUNK ? 2 * shrink : kind == AGGI_GROWN ? -2 * grow : 0;
+    return z;
+}
+
+/* How is a sum of squares to be made that came out as `sum`? Squares of floats are safe in
+   double. */
+static unsigned aggi_zoom_for(double sum, int exact) {
+    if (!aggi_finite(sum)) return AGGI_SHRUNK;
+    if (exact && sizeof(agg_real) < sizeof sum) return AGGI_FAIR;
+    return sum < AGGI_TINY ? AGGI_GROWN : sum > AGGI_HUGE ? AGGI_SHRUNK : AGGI_FAIR;
+}
+
+/* One row and up to AGGI_STAR others whose distances from it are summed together. */
+#define AGGI_STAR 6
+
+typedef struct aggi_star {
+    const agg_real *from, *to[AGGI_STAR];
+    size_t m;
+    aggi_zoom zoom;
+} aggi_star;
+
+/* sum[8 p + l] += lane l of the pair (from, to[p]) over coordinates [at, at + width), width being a
+   multiple of 8. `from` stays in a register; the width of vec changes the speed, not the bits. */
 
 /* clang-format off */
 
-#define AGGI_TILE_KERNEL(name, attribute, real, vec, load)                                         \
-    attribute static void name(const agg_real *const *a, const agg_real *const *b, size_t at,      \
-                               size_t blocks, double *AGGI_RESTRICT sum) {                         \
-        real lane[8 * AGGI_LANES];                                                                 \
-        size_t first, k, p;                                                                        \
-        for (; blocks--; at += AGGI_BLOCK) {                                                       \
+#define AGGI_EACH1(X, a, b, c) X(0, a, b, c)
+#define AGGI_EACH2(X, a, b, c) AGGI_EACH1(X, a, b, c) X(1, a, b, c)
+#define AGGI_EACH3(X, a, b, c) AGGI_EACH2(X, a, b, c) X(2, a, b, c)
+#define AGGI_EACH4(X, a, b, c) AGGI_EACH3(X, a, b, c) X(3, a, b, c)
+#define AGGI_EACH5(X, a, b, c) AGGI_EACH4(X, a, b, c) X(4, a, b, c)
+#define AGGI_EACH6(X, a, b, c) AGGI_EACH5(X, a, b, c) X(5, a, b, c)
+
+#define AGGI_PLAIN_GAP(u, w)  ((u) - (w))
+#define AGGI_ZOOMED_GAP(u, w) (((u) * shrink - (w) * shrink) * grow)
+
+#define AGGI_STAR_ZERO(p, vec, load, gap)  vec s##p = {0};
+#define AGGI_STAR_STEP(p, vec, load, gap)  load(vec, w, t->to[p] + k); w = gap(u, w); s##p += w * w;
+#define AGGI_STAR_STORE(p, vec, load, gap) AGGI_STORE(lane + p * AGGI_LANES + first, s##p);
+
+#define AGGI_STAR_KERNEL(name, attribute, EACH, m, real, vec, load, gap)                           \
+    attribute static void name(const aggi_star *t, size_t at, size_t width,                        \
+                               double *AGGI_RESTRICT sum) {                                        \
+        const real shrink = (real)t->zoom.shrink, grow = (real)t->zoom.grow;                           \
+        const size_t end = at + width;                                                             \
+        real lane[m * AGGI_LANES];                                                                 \
+        size_t stop, first, k, p;                                                                  \
+        (void)shrink;                                                                              \
+        (void)grow;                                                                                \
+        for (; at < end; at = stop) {                                                              \
+            stop = at + aggi_width(at, end, AGGI_BLOCK);                                           \
             for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof(real)) {             \
-                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                        \
-                vec s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, u, v, w;                               \
-                for (k = at + first; k < at + first + AGGI_BLOCK; k += AGGI_LANES) {               \
-                    load(vec, u, a[0] + k);                                                        \
-                    load(vec, v, a[1] + k);                                                        \
-                    load(vec, w, b[0] + k);                                                        \
-                    s0 += (u - w) * (u - w);                                                       \
-                    s4 += (v - w) * (v - w);                                                       \
-                    load(vec, w, b[1] + k);                                                        \
-                    s1 += (u - w) * (u - w);                                                       \
-                    s5 += (v - w) * (v - w);                                                       \
-                    load(vec, w, b[2] + k);                                                        \
-                    s2 += (u - w) * (u - w);                                                       \
-                    s6 += (v - w) * (v - w);                                                       \
-                    load(vec, w, b[3] + k);                                                        \
-                    s3 += (u - w) * (u - w);                                                       \
-                    s7 += (v - w) * (v - w);                                                       \
+                EACH(AGGI_STAR_ZERO, vec, load, gap)                                               \
+                for (k = at + first; k < stop; k += AGGI_LANES) {                                  \
+                    vec u, w;                                                                      \
+                    load(vec, u, t->from + k);                                                     \
+                    EACH(AGGI_STAR_STEP, vec, load, gap)                                           \
                 }                                                                                  \
-                AGGI_STORE(lane + first, s0);                                                      \
-                AGGI_STORE(lane + first + 1 * AGGI_LANES, s1);                                     \
-                AGGI_STORE(lane + first + 2 * AGGI_LANES, s2);                                     \
-                AGGI_STORE(lane + first + 3 * AGGI_LANES, s3);                                     \
-                AGGI_STORE(lane + first + 4 * AGGI_LANES, s4);                                     \
-                AGGI_STORE(lane + first + 5 * AGGI_LANES, s5);                                     \
-                AGGI_STORE(lane + first + 6 * AGGI_LANES, s6);                                     \
-                AGGI_STORE(lane + first + 7 * AGGI_LANES, s7);                                     \
+                EACH(AGGI_STAR_STORE, vec, load, gap)                                              \
             }                                                                                      \
-            for (p = 0; p < 8 * AGGI_LANES; p++) sum[p] += (double)lane[p];                        \
+            for (p = 0; p < m * AGGI_LANES; p++) sum[p] += (double)lane[p];                        \
+        }                                                                                          \
+    }
+
+#define AGGI_STARS(name, suffix, attribute, real, vec, load, gap)                                  \
+    AGGI_STAR_KERNEL(name##1##suffix, attribute, AGGI_EACH1, 1, real, vec, load, gap)              \
+    AGGI_STAR_KERNEL(name##2##suffix, attribute, AGGI_EACH2, 2, real, vec, load, gap)              \
+    AGGI_STAR_KERNEL(name##3##suffix, attribute, AGGI_EACH3, 3, real, vec, load, gap)              \
+    AGGI_STAR_KERNEL(name##4##suffix, attribute, AGGI_EACH4, 4, real, vec, load, gap)              \
+    AGGI_STAR_KERNEL(name##5##suffix, attribute, AGGI_EACH5, 5, real, vec, load, gap)              \
+    AGGI_STAR_KERNEL(name##6##suffix, attribute, AGGI_EACH6, 6, real, vec, load, gap)              \
+    attribute static void name##suffix(const aggi_star *t, size_t at, size_t width, double *sum) { \
+        switch (t->m) {                                                                            \
+        case 1: name##1##suffix(t, at, width, sum); break;                                         \
+        case 2: name##2##suffix(t, at, width, sum); break;                                         \
+        case 3: name##3##suffix(t, at, width, sum); break;                                         \
+        case 4: name##4##suffix(t, at, width, sum); break;                                         \
+        case 5: name##5##suffix(t, at, width, sum); break;                                         \
+        default: name##6##suffix(t, at, width, sum);                                               \
         }                                                                                          \
     }
 
 #define AGGI_LOAD_REALS(vec, v, from) AGGI_LOAD(v, from)
-#define AGGI_REAL_TILE(suffix, attribute, vec)                                                     \
-    AGGI_TILE_KERNEL(aggi_tile##suffix, attribute, agg_real, vec, AGGI_LOAD_REALS)
-AGGI_TWINS(AGGI_REAL_TILE, aggi_vec, aggi_wide)
+#define AGGI_REAL_STARS(suffix, attribute, vec)                                                    \
+    AGGI_STARS(aggi_star, suffix, attribute, agg_real, vec, AGGI_LOAD_REALS, AGGI_PLAIN_GAP)       \
+    AGGI_STARS(aggi_zoom_star, suffix, attribute, agg_real, vec, AGGI_LOAD_REALS, AGGI_ZOOMED_GAP)
+#ifdef __AVX__ /* never wider than the lanes */
+  AGGI_TWINS(AGGI_REAL_STARS, aggi_wide, aggi_wide)
+#else
+  AGGI_TWINS(AGGI_REAL_STARS, aggi_vec, aggi_wide)
+#endif
 
 /* The same with differences and squares in double, for GM: the angles between rows that are far
    away need more than float's distances. Vectors of doubles are loaded by way of a _narrow type. */
 #ifdef AGG_DOUBLE
-  #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_tile)
+  #define AGGI_EXACT_STAR(avx2) AGGI_TWIN(avx2, aggi_star)
 #else
-  #define AGGI_EXACT_TILE(avx2) AGGI_TWIN(avx2, aggi_exact_tile)
+  #define AGGI_EXACT_STAR(avx2) AGGI_TWIN(avx2, aggi_exact_star)
   #ifdef AGGI_CONVERT
     typedef float  aggi_double2_narrow AGGI_VECTOR(8);
     typedef double aggi_double2 AGGI_VECTOR(16);
@@ -1188,65 +1250,75 @@ AGGI_TWINS(AGGI_REAL_TILE, aggi_vec, aggi_wide)
     typedef double aggi_double2, aggi_double4;
     #define AGGI_LOAD_DOUBLES(vec, v, from) v = (vec)*(from)
   #endif
-  #define AGGI_DOUBLE_TILE(suffix, attribute, vec)                                                 \
-      AGGI_TILE_KERNEL(aggi_exact_tile##suffix, attribute, double, vec, AGGI_LOAD_DOUBLES)
+  #define AGGI_DOUBLE_STARS(suffix, attribute, vec)                                                \
+      AGGI_STARS(aggi_exact_star, suffix, attribute, double, vec, AGGI_LOAD_DOUBLES, AGGI_PLAIN_GAP)
   #ifdef __AVX__
-    AGGI_TWINS(AGGI_DOUBLE_TILE, aggi_double4, aggi_double4)
+    AGGI_TWINS(AGGI_DOUBLE_STARS, aggi_double4, aggi_double4)
   #else
-    AGGI_TWINS(AGGI_DOUBLE_TILE, aggi_double2, aggi_double4)
+    AGGI_TWINS(AGGI_DOUBLE_STARS, aggi_double2, aggi_double4)
   #endif
 #endif
 
 /* clang-format on */
 
+/* What a run is to do of the pairs: all, or those with this mark, at c->part + s * count. */
 typedef struct aggi_pairs_job {
     const aggi_call *c;
+    size_t count;
     int exact; /* differences in double */
 } aggi_pairs_job;
 
-/* sum: the lanes of 2 x 4 pairs over coordinates [at, at + width) */
-static void aggi_tile(const aggi_pairs_job *job, const agg_real *const *a, const agg_real *const *b,
-                      size_t at, size_t width, double *sum) {
-    const size_t blocks = width / AGGI_BLOCK, rest = width % AGGI_BLOCK;
-    size_t p;
-    if (job->exact)
-        AGGI_EXACT_TILE(job->c->avx2)(a, b, at, blocks, sum);
+static void aggi_star_lanes(const aggi_pairs_job *job, const aggi_star *t, size_t at, size_t width,
+                            double *sum) {
+    if (t->zoom.exponent)
+        AGGI_TWIN(job->c->avx2, aggi_zoom_star)(t, at, width, sum);
+    else if (job->exact)
+        AGGI_EXACT_STAR(job->c->avx2)(t, at, width, sum);
     else
-        AGGI_TWIN(job->c->avx2, aggi_tile)(a, b, at, blocks, sum);
-    for (p = 0, at += blocks * AGGI_BLOCK; rest && p < 8; p++) {
-        const agg_real *x = a[p / 4] + at, *y = b[p % 4] + at;
-        AGGI_ADD_IN_LANES(sum + p * AGGI_LANES, AGGI_LANES, rest, k,
-                          aggi_squared((double)x[k] - (double)y[k]));
+        AGGI_TWIN(job->c->avx2, aggi_star)(t, at, width, sum);
+}
+
+/* the last coordinates, fewer than 8, as 8 with zeros behind them */
+static void aggi_star_rest(const aggi_pairs_job *job, const aggi_star *t, size_t at, size_t width,
+                           double *sum) {
+    agg_real pad[1 + AGGI_STAR][AGGI_LANES] = {{0}};
+    aggi_star padded = *t;
+    size_t p;
+    memcpy(pad[AGGI_STAR], t->from + at, width * sizeof(agg_real));
+    padded.from = pad[AGGI_STAR];
+    for (p = 0; p < t->m; p++) {
+        memcpy(pad[p], t->to[p] + at, width * sizeof(agg_real));
+        padded.to[p] = pad[p];
     }
+    aggi_star_lanes(job, &padded, 0, AGGI_LANES, sum);
 }
 
-/* place of the pair i < j among n (n - 1) / 2 */
-static size_t aggi_pair_index(size_t i, size_t j, size_t n) {
-    return i * (2 * n - i - 1) / 2 + (j - i - 1);
+/* part[p] += the squared distance of the pair (from, to[p]) over coordinates [at, at + width) */
+static void aggi_star_add(const aggi_pairs_job *job, const aggi_star *t, size_t at, size_t width,
+                          double *part) {
+    const size_t whole = width / AGGI_LANES * AGGI_LANES;
+    double sum[AGGI_STAR * AGGI_LANES] = {0};
+    size_t p;
+    aggi_star_lanes(job, t, at, whole, sum);
+    if (whole < width) aggi_star_rest(job, t, at + whole, width - whole, sum);
+    for (p = 0; p < t->m; p++) part[p] += aggi_sum8(sum + p * AGGI_LANES);
 }
 
-/* part += the squared distances of rows i and i + 1 to row j; sum: the lanes of the one, and four
-   pairs further on those of the other */
-static void aggi_add_pairs(double *part, size_t n, size_t i, size_t j, const double *sum) {
-    part[aggi_pair_index(i, j, n)] += aggi_sum_lanes(sum);
-    if (j > i + 1) part[aggi_pair_index(i + 1, j, n)] += aggi_sum_lanes(sum + 4 * AGGI_LANES);
-}
-
-/* part += the squared distances of all pairs over coordinates [at, at + width) */
+/* part += the squared distances of all pairs over coordinates [at, at + width). A row's others go
+   in stars of nearly the same size. */
 static void aggi_pairs_chunk(const aggi_pairs_job *job, size_t at, size_t width, double *part) {
     const size_t n = job->c->n;
-    const agg_real *const *x = job->c->x;
-    const agg_real *a[2], *b[4];
-    size_t i, j, p;
-    for (i = 0; i < n; i += 2) {
-        a[0] = x[i];
-        a[1] = x[i + 1 < n ? i + 1 : i];
-        for (j = i + 1; j < n; j += 4) {
-            double sum[8 * AGGI_LANES] = {0};
-            for (p = 0; p < 4; p++) b[p] = x[j + p < n ? j + p : n - 1];
-            aggi_tile(job, a, b, at, width, sum);
-            for (p = 0; p < 4 && j + p < n; p++)
-                aggi_add_pairs(part, n, i, j + p, sum + p * AGGI_LANES);
+    aggi_star t;
+    size_t i, j, stars;
+    t.zoom = aggi_zoom_make(AGGI_FAIR);
+    for (i = 0; i < n; i++) {
+        t.from = job->c->x[i];
+        for (j = i + 1; j < n; j += t.m) {
+            stars = (n - j + AGGI_STAR - 1) / AGGI_STAR;
+            t.m = (n - j + stars - 1) / stars;
+            memcpy(t.to, job->c->x + j, t.m * sizeof *t.to);
+            aggi_star_add(job, &t, at, width, part);
+            part += t.m;
         }
     }
 }
@@ -1254,97 +1326,225 @@ static void aggi_pairs_chunk(const aggi_pairs_job *job, size_t at, size_t width,
 static void aggi_pairs_run(void *arg, size_t s) {
     const aggi_pairs_job *job = (const aggi_pairs_job *)arg;
     const aggi_call *c = job->c;
-    const size_t pairs = c->n * (c->n - 1) / 2, end = aggi_slice_begin(c, s + 1);
-    double *part = c->part + s * pairs;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double *part = c->part + s * job->count;
     size_t at, width;
-    memset(part, 0, pairs * sizeof *part);
+    memset(part, 0, job->count * sizeof *part);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_CHUNK);
+        width = aggi_width(at, end, AGGI_NARROW);
         aggi_pairs_chunk(job, at, width, part);
     }
 }
 
-/* sqrt(||a - b||) without overflow or underflow on the way; b == NULL: of the norm of a. The slow,
-   safe route. */
-static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
-    double big = 0, unit, lane[8] = {0};
-    size_t i;
-    for (i = 0; i < dim; i++) {
-        const double t = aggi_abs((double)a[i] - (b ? (double)b[i] : 0));
-        big = aggi_max(big, aggi_min(t, DBL_MAX));
+/* Pairs that are done again have a mark, their zoom and one of these. */
+#define AGGI_NOW   4u /* in this run */
+#define AGGI_LATER 8u /* in the next, if need be */
+
+/* the next of row i's pairs, from j on, that has the mark; n: there is none */
+static size_t aggi_next_marked(const aggi_call *c, size_t i, size_t j, unsigned mark) {
+    const unsigned char *row = c->pairs.mark + i * c->n;
+    while (j < c->n && row[j] != mark) j++;
+    return j;
+}
+
+/* part += the squared distances of row i's pairs with this mark; returns the end of them */
+static double *aggi_again_row(const aggi_pairs_job *job, size_t i, unsigned mark, size_t at,
+                              size_t width, double *part) {
+    const aggi_call *c = job->c;
+    size_t j = aggi_next_marked(c, i, i + 1, mark);
+    aggi_star t;
+    t.from = c->x[i];
+    t.zoom = aggi_zoom_make(mark - AGGI_NOW);
+    for (; j < c->n; part += t.m) {
+        for (t.m = 0; t.m < AGGI_STAR && j < c->n; j = aggi_next_marked(c, i, j + 1, mark))
+            t.to[t.m++] = c->x[j];
+        aggi_star_add(job, &t, at, width, part);
     }
-    if (!(big > 0)) return 0;
-    unit = aggi_even_power(aggi_root0(big));
-    AGGI_ADD_IN_LANES(lane, 8, dim, k,
-                      aggi_squared((double)a[k] / unit - (b ? (double)b[k] / unit : 0)));
-    return aggi_root0(aggi_root0(aggi_sum8(lane))) * aggi_root0(unit);
+    return part;
+}
+
+static void aggi_again_run(void *arg, size_t s) {
+    const aggi_pairs_job *job = (const aggi_pairs_job *)arg;
+    const aggi_call *c = job->c;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double *part = c->part + s * job->count;
+    size_t at, width, i;
+    memset(part, 0, job->count * sizeof *part);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        double *to = part;
+        width = aggi_width(at, end, AGGI_CHUNK);
+        for (i = 0; i < c->n; i++) {
+            unsigned kind;
+            for (kind = AGGI_FAIR; kind <= AGGI_GROWN; kind++)
+                to = aggi_again_row(job, i, AGGI_NOW | kind, at, width, to);
+        }
+    }
+}
+
+/* All pairs marked AGGI_NOW, `count` of them. A sum that is not finite even so convicts a row. */
+static int aggi_pairs_again(aggi_call *c, size_t count) {
+    const double *sum = c->part;
+    aggi_pairs_job job;
+    size_t i, j;
+    unsigned kind;
+    if (!count) return AGG_OK;
+    job.c = c;
+    job.count = count;
+    job.exact = 0;
+    if (aggi_sum_slices(c, aggi_again_run, &job, count)) return AGGI_NOT_FINITE;
+    for (i = 0; i < c->n; i++) {
+        for (kind = AGGI_FAIR; kind <= AGGI_GROWN; kind++) {
+            const unsigned mark = AGGI_NOW | kind;
+            for (j = i; (j = aggi_next_marked(c, i, j + 1, mark)) < c->n;) {
+                c->pairs.entry[i * c->n + j] = *sum++;
+                c->pairs.mark[i * c->n + j] = (unsigned char)kind;
+            }
+        }
+    }
+    return AGG_OK;
+}
+
+/* Enters the sums of all pairs into the upper half of the matrix and marks those to be done again:
+   for every row j the first, now. That is enough to convict a row with a NaN or Inf (its pair with
+   row 0, or all pairs of row 0) and to find which rows are equal. Returns how many are to be done
+   now. */
+static size_t aggi_pairs_enter(aggi_call *c, int exact) {
+    const size_t n = c->n;
+    const double *sum = c->part;
+    size_t i, j, now = 0;
+    memset(c->pairs.mark, 0, n * n);
+    for (i = 0; i < n; i++) {
+        for (j = i + 1; j < n; j++, sum++) {
+            const unsigned kind = aggi_zoom_for(*sum, exact);
+            unsigned char *first = c->pairs.mark + j * n; /* there is one: kept in the lower half */
+            c->pairs.entry[i * n + j] = *sum;
+            if (kind == AGGI_FAIR) continue;
+            c->pairs.mark[i * n + j] = (unsigned char)(kind | (*first ? AGGI_LATER : AGGI_NOW));
+            now += !*first;
+            *first = 1;
+        }
+    }
+    return now;
+}
+
+/* Rows i < j are equal if both are equal to the same row before them. */
+static int aggi_rows_equal(const aggi_call *c, size_t i, size_t j) {
+    const unsigned char *mark = c->pairs.mark;
+    const double *entry = c->pairs.entry;
+    const size_t n = c->n;
+    size_t r;
+    for (r = 0; r < i && !mark[r * n + j]; r++) continue;
+    return r < i && mark[r * n + j] == AGGI_GROWN && mark[r * n + i] == AGGI_GROWN &&
+           !(entry[r * n + j] > 0) && !(entry[r * n + i] > 0);
+}
+
+/* What was left for later comes now, but for rows known to be equal. Returns how many. */
+static size_t aggi_pairs_rest(aggi_call *c) {
+    const size_t n = c->n;
+    size_t i, j, now = 0;
+    for (j = 1; j < n; j++) {
+        for (i = 0; i < j; i++) {
+            unsigned char *mark = c->pairs.mark + i * n + j;
+            const unsigned kind = *mark % AGGI_NOW;
+            if (!(*mark & AGGI_LATER)) continue;
+            if (kind == AGGI_GROWN && aggi_rows_equal(c, i, j)) {
+                c->pairs.entry[i * n + j] = 0;
+                *mark = (unsigned char)kind;
+                continue;
+            }
+            *mark = (unsigned char)(kind | AGGI_NOW);
+            now++;
+        }
+    }
+    return now;
+}
+
+/* v 2^e, in two steps, as 2^e may be out of range */
+static double aggi_scaled(double v, int e) { return v * aggi_pow2(e / 2) * aggi_pow2(e - e / 2); }
+
+/* The exponents of the squared distances, from *low to *high; 0 where all rows are equal. */
+static void aggi_pairs_range(const aggi_call *c, int *low, int *high) {
+    size_t i, j;
+    *low = 4096;
+    *high = -4096;
+    for (i = 0; i < c->n; i++) {
+        for (j = i + 1; j < c->n; j++) {
+            const double v = c->pairs.entry[i * c->n + j];
+            const int e = aggi_exponent(v) + aggi_zoom_make(c->pairs.mark[i * c->n + j]).exponent;
+            if (!(v > 0)) continue;
+            if (e < *low) *low = e;
+            if (e > *high) *high = e;
+        }
+    }
+    if (*low > *high) *low = *high = 0;
+}
+
+/* Squared distances of doubles may not fit a double. Then the matrix is wide, and has them in a
+   unit of its own, a power of two; if there is no such unit for all, it has roots. */
+static void aggi_pairs_finish(aggi_call *c) {
+    const size_t n = c->n;
+    aggi_pairs *p = &c->pairs;
+    int low, high, unit;
+    size_t i, j;
+    aggi_pairs_range(c, &low, &high);
+    p->wide = low < -960 || high > 960;
+    p->roots = high - low > 1900;
+    unit = p->wide && !p->roots ? (low + high) / 8 * 4 : 0;
+    p->unit = aggi_pow2(unit / 4);
+    for (i = 0; i < n; i++) {
+        p->entry[i * n + i] = 0;
+        for (j = i + 1; j < n; j++) {
+            const int e = aggi_zoom_make(p->mark[i * n + j]).exponent - unit;
+            const double v = p->entry[i * n + j];
+            p->entry[i * n + j] = p->entry[j * n + i] =
+                p->roots ? aggi_root0(aggi_root0(v)) * aggi_pow2(e / 4) : aggi_scaled(v, e);
+        }
+    }
+}
+
+/* Fills c->pairs for the rows in play. */
+static int aggi_find_pairs(aggi_call *c, int exact) {
+    aggi_pairs_job job;
+    job.c = c;
+    job.count = c->n * (c->n - 1) / 2;
+    job.exact = exact;
+    aggi_add_slices(c, aggi_pairs_run, &job, job.count);
+    if (aggi_pairs_again(c, aggi_pairs_enter(c, exact))) return AGGI_NOT_FINITE;
+    (void)aggi_pairs_again(c, aggi_pairs_rest(c));
+    aggi_pairs_finish(c);
+    return AGG_OK;
 }
 
 /* an entry of the matrix as a root */
 static double aggi_pair_root(const aggi_pairs *p, double v) {
-    return p->wide ? v : aggi_root0(aggi_root0(v));
+    return p->roots ? v : aggi_root0(aggi_root0(v)) * p->unit;
 }
 
 /* an entry of the matrix as a squared distance, in units of another entry */
 static double aggi_pair_square(const aggi_pairs *p, double v, double unit) {
-    return p->wide ? aggi_squared(aggi_ratio(v, unit)) : v / unit;
-}
-
-/* Enters the pair (i, j). A sum whose terms may have over- or underflowed is done again safely.
-   Returns 0 if the squared distance does not fit a double. */
-static int aggi_pair_enter(aggi_call *c, size_t i, size_t j, double sum) {
-    const int wide = c->pairs.wide, safe = sum >= AGGI_TINY && sum <= AGGI_HUGE;
-    double v = safe && wide ? aggi_root0(aggi_root0(sum)) : sum;
-    int fits = 1;
-    if (!safe) {
-        const double root = aggi_root(c->x[i], c->x[j], c->dim);
-        v = wide ? root : root * root * (root * root);
-        fits = wide || root == 0 || (v >= 1e-290 && v <= 1e290);
-    }
-    c->pairs.entry[i * c->n + j] = c->pairs.entry[j * c->n + i] = v;
-    return fits;
-}
-
-static int aggi_pairs_enter_all(aggi_call *c) {
-    const double *sum = c->part;
-    size_t i, j;
-    int fit = 1;
-    for (i = 0; i < c->n; i++) {
-        c->pairs.entry[i * c->n + i] = 0;
-        for (j = i + 1; j < c->n; j++) fit &= aggi_pair_enter(c, i, j, *sum++);
-    }
-    return fit;
-}
-
-/* Fills c->pairs for the rows in play. Squared distances of doubles may not fit a double: then the
-   matrix is wide and has roots. */
-static int aggi_find_pairs(aggi_call *c, int exact) {
-    const size_t pairs = c->n * (c->n - 1) / 2;
-    aggi_pairs_job job;
-    job.c = c;
-    job.exact = exact;
-    if (aggi_sum_slices(c, aggi_pairs_run, &job, pairs)) return AGGI_NOT_FINITE;
-    c->pairs.wide = 0;
-    if (aggi_pairs_enter_all(c)) return AGG_OK;
-    c->pairs.wide = 1;
-    aggi_pairs_enter_all(c);
-    return AGG_OK;
+    return p->roots ? aggi_squared(aggi_ratio(v, unit)) : v / unit;
 }
 
 /* ||x - v||^2, v == NULL: ||x||^2 */
-AGGI_INLINE double aggi_square_body(const agg_real *x, const agg_real *v, size_t width) {
+AGGI_INLINE double aggi_square_body(const agg_real *x, const agg_real *v, size_t width,
+                                    double shrink, double grow) {
     double lane[8] = {0};
     if (v)
-        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] - (double)v[k]));
+        AGGI_ADD_IN_LANES(lane, 8, width, k,
+                          aggi_squared(((double)x[k] * shrink - (double)v[k] * shrink) * grow));
     else
-        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k]));
+        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] * shrink * grow));
     return aggi_sum8(lane);
 }
 
 #define AGGI_SQUARE_KERNEL(suffix, attribute, vec)                                                 \
     attribute static double aggi_square##suffix(const agg_real *x, const agg_real *v,              \
                                                 size_t width) {                                    \
-        return aggi_square_body(x, v, width);                                                      \
+        return aggi_square_body(x, v, width, 1, 1);                                                \
+    }                                                                                              \
+    attribute static double aggi_zoom_square##suffix(const agg_real *x, const agg_real *v,         \
+                                                     size_t width, aggi_zoom z) {                  \
+        return aggi_square_body(x, v, width, z.shrink, z.grow);                                    \
     }
 AGGI_TWINS(AGGI_SQUARE_KERNEL, aggi_vec, aggi_wide)
 
@@ -1353,6 +1553,7 @@ typedef struct aggi_roots_job {
     const agg_real *const *row; /* n */
     size_t n;
     const agg_real *center;
+    const double *sum; /* n: what came out first, NULL: nothing yet */
 } aggi_roots_job;
 
 static void aggi_roots_run(void *arg, size_t s) {
@@ -1362,25 +1563,40 @@ static void aggi_roots_run(void *arg, size_t s) {
     const agg_real *center = job->center ? job->center + begin : NULL;
     double *part = c->part + s * job->n;
     size_t i;
-    for (i = 0; i < job->n; i++)
-        part[i] =
-            AGGI_TWIN_OF_LANES(c->avx2, width, aggi_square)(job->row[i] + begin, center, width);
+    for (i = 0; i < job->n; i++) {
+        const agg_real *x = job->row[i] + begin;
+        const unsigned kind = job->sum ? aggi_zoom_for(job->sum[i], 1) : AGGI_FAIR;
+        if (!job->sum)
+            part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_square)(x, center, width);
+        else if (kind == AGGI_FAIR)
+            part[i] = 0;
+        else
+            part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_zoom_square)(x, center, width,
+                                                                           aggi_zoom_make(kind));
+    }
 }
 
 /* root[i] = sqrt(||row_i - center||); center == NULL: of the norm */
 static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_t n,
                            const agg_real *center, double *root) {
     aggi_roots_job job;
-    size_t i;
+    size_t i, again = 0;
     job.c = c;
     job.row = row;
     job.n = n;
     job.center = center;
-    if (aggi_sum_slices(c, aggi_roots_run, &job, n)) return AGGI_NOT_FINITE;
+    job.sum = NULL;
+    aggi_add_slices(c, aggi_roots_run, &job, n);
     for (i = 0; i < n; i++) {
-        const double sum = c->part[i];
-        root[i] = sum >= 1e-280 && sum <= 1e300 ? aggi_root0(aggi_root0(sum))
-                                                : aggi_root(row[i], center, c->dim);
+        root[i] = c->part[i];
+        again += aggi_zoom_for(root[i], 1) != AGGI_FAIR;
+    }
+    job.sum = root;
+    if (again && aggi_sum_slices(c, aggi_roots_run, &job, n)) return AGGI_NOT_FINITE;
+    for (i = 0; i < n; i++) {
+        const unsigned kind = aggi_zoom_for(root[i], 1);
+        root[i] = aggi_root0(aggi_root0(kind == AGGI_FAIR ? root[i] : c->part[i])) *
+                  aggi_pow2(aggi_zoom_make(kind).exponent / 4);
     }
     return AGG_OK;
 }
@@ -2246,7 +2462,7 @@ static int aggi_cwmed(aggi_call *c) {
 }
 
 /* Sum of squared distances of row i to its nearest `neighbours` others; rows with gone[j] are left
-   out (gone == NULL: none). If the matrix is wide: the fourth root of that. */
+   out (gone == NULL: none). If the matrix has roots: the fourth root of that. */
 static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const int *gone) {
     const double *row = c->pairs.entry + i * c->n;
     const aggi_item *item = c->item;
@@ -2255,7 +2471,7 @@ static double aggi_krum_score(aggi_call *c, size_t i, size_t neighbours, const i
     for (j = 0; j < c->n; j++)
         if (j != i && !(gone && gone[j])) c->key[others++] = row[j];
     aggi_rank(c->item, c->key, others, others);
-    if (!c->pairs.wide || !neighbours) {
+    if (!c->pairs.roots || !neighbours) {
         for (j = 0; j < neighbours; j++) sum += item[j].key;
         return sum;
     }
@@ -3791,32 +4007,66 @@ typedef struct aggi_honest_set {
     uint64_t set; /* bit i: row i is in G */
 } aggi_honest_set;
 
-/* an even power of two about the largest number of G and out */
-static double aggi_set_unit(const aggi_honest_set *g, const agg_real *out) {
-    double big = 0;
-    size_t i, k;
-    for (k = 0; k < g->dim; k++) {
-        big = aggi_max(big, aggi_abs((double)out[k]));
-        for (i = 0; i < g->n; i++)
-            if (g->set >> i & 1) big = aggi_max(big, aggi_abs((double)g->row[i][k]));
-    }
-    return big > 0 ? aggi_even_power(aggi_root0(big)) : 1;
+/* A sum of squares of any numbers in three parts by their size (Blue 1978): huge ones are summed
+   2^-600 times as large, tiny ones 2^600 times. */
+typedef struct aggi_norm {
+    double huge_part, fair, tiny;
+} aggi_norm;
+
+/* adds v^2; shrunk: 2^-600 v, made so that it is finite even where v is not; grown: 2^600 v, made
+   so that it has the bits that v has no room for, or not finite */
+static void aggi_norm_add(aggi_norm *sum, double v, double shrunk, double grown) {
+    const double most = aggi_pow2(480), least = aggi_pow2(-480);
+    if (!aggi_finite(v) || aggi_abs(v) > most)
+        sum->huge_part += aggi_squared(shrunk);
+    else if (aggi_abs(v) < least)
+        sum->tiny += aggi_squared(aggi_finite(grown) ? grown : v * aggi_pow2(600));
+    else
+        sum->fair += aggi_squared(v);
+}
+
+/* the fourth root of the sum; a part next to a larger one adds what it has of weight there */
+static double aggi_norm_root(const aggi_norm *sum) {
+    if (sum->huge_part > 0)
+        return aggi_root0(aggi_root0(sum->huge_part + aggi_scaled(sum->fair, -1200))) *
+               aggi_pow2(300);
+    if (sum->fair > 0) return aggi_root0(aggi_root0(sum->fair + aggi_scaled(sum->tiny, -1200)));
+    return aggi_root0(aggi_root0(sum->tiny)) * aggi_pow2(-300);
+}
+
+/* number k of (out - mean_G) x shrink x grow */
+static double aggi_set_off(const aggi_honest_set *g, const agg_real *out, size_t k, double shrink,
+                           double grow) {
+    const double count = (double)aggi_popcount(g->set);
+    const double base = (double)g->row[aggi_lowest(g->set)][k] * shrink;
+    double off = ((double)out[k] * shrink - base) * grow;
+    size_t i;
+    for (i = 0; i < g->n; i++)
+        if (g->set >> i & 1) off -= ((double)g->row[i][k] * shrink - base) * grow / count;
+    return off;
 }
 
 /* sqrt(||out - mean_G||) */
 static double aggi_set_error(const aggi_honest_set *g, const agg_real *out) {
-    const double unit = aggi_set_unit(g, out), count = (double)aggi_popcount(g->set);
-    const agg_real *first = g->row[aggi_lowest(g->set)];
-    double sum = 0;
-    size_t i, k;
-    for (k = 0; k < g->dim; k++) {
-        const double base = (double)first[k] / unit;
-        double off = (double)out[k] / unit - base;
-        for (i = 0; i < g->n; i++)
-            if (g->set >> i & 1) off -= ((double)g->row[i][k] / unit - base) / count;
-        sum += off * off;
+    const double shrink = aggi_pow2(-600), grow = aggi_pow2(600);
+    aggi_norm sum = {0, 0, 0};
+    size_t k;
+    for (k = 0; k < g->dim; k++)
+        aggi_norm_add(&sum, aggi_set_off(g, out, k, 1, 1), aggi_set_off(g, out, k, shrink, 1),
+                      aggi_set_off(g, out, k, 1, grow));
+    return aggi_norm_root(&sum);
+}
+
+/* sqrt(||a - b||) */
+static double aggi_root(const agg_real *a, const agg_real *b, size_t dim) {
+    const double shrink = aggi_pow2(-600), grow = aggi_pow2(600);
+    aggi_norm sum = {0, 0, 0};
+    size_t k;
+    for (k = 0; k < dim; k++) {
+        const double x = (double)a[k], y = (double)b[k];
+        aggi_norm_add(&sum, x - y, x * shrink - y * shrink, (x - y) * grow);
     }
-    return aggi_root0(aggi_root0(sum)) * aggi_root0(unit);
+    return aggi_norm_root(&sum);
 }
 
 /* root of the largest distance within G */

@@ -1,6 +1,6 @@
-/* Long rows lose nothing, and rows that share a large offset are told apart: subtract before
-   squaring. */
-#include "implementation.h"
+/* Long rows lose nothing, rows that share a large offset are told apart, and a distance is as exact
+   as the header says, from the least denormal number to the largest there is. */
+#define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
@@ -107,6 +107,202 @@ TEST long_norms(void) {
     PASS();
 }
 
+/* ---- every distance against long double ---- */
+
+/* What the header says of a distance (DETERMINISM): half of that of its square. Roots of roots add
+   a rounding each. */
+#ifdef AGG_DOUBLE
+#define DISTANCE_ERROR 1e-14
+#define EXACT_ERROR    1e-14
+#else
+#define DISTANCE_ERROR 0x1p-19
+#define EXACT_ERROR    1e-14
+#endif
+
+/* X(id, name): rows whose distances are hard */
+#define HARD_LIST(X)                                                                               \
+    X(HARD_NORMAL, "normal")                                                                       \
+    X(HARD_OFFSET, "offset")                                                                       \
+    X(HARD_CLUSTERS, "clusters at several scales")                                                 \
+    X(HARD_GIANTS, "giants")                                                                       \
+    X(HARD_DENORMAL, "denormal")                                                                   \
+    X(HARD_SHARED, "a shared giant, differences of any size")                                      \
+    X(HARD_RANGE, "rows of any size")                                                              \
+    X(HARD_SPIKES, "one number of a row is of any size")                                           \
+    X(HARD_EQUAL, "groups of equal rows")                                                          \
+    X(HARD_CLOSE, "pairs that are close and far away")
+#define HARD_X(id, name) id,
+typedef enum hard { HARD_LIST(HARD_X) HARD_COUNT } hard;
+#undef HARD_X
+#define HARD_X(id, name) name,
+static const char *const hard_names[] = {HARD_LIST(HARD_X)};
+#undef HARD_X
+
+/* +-2^e, e anywhere in the range of agg_real or in a part of it */
+static agg_real any_size(rng *r, double from, double to) {
+    const double low = log2((double)REAL_TINY), high = log2((double)REAL_MAX);
+    const double e = low + (high - low) * (from + (to - from) * rng_unit(r));
+    return (agg_real)(rng_below(r, 2) ? exp2(e) : -exp2(e));
+}
+
+static double hard_number(hard h, size_t i, size_t k, rng *r) {
+    switch (h) {
+    case HARD_OFFSET: return 100 + 0.01 * rng_normal(r);
+    case HARD_CLUSTERS: return exp2(-3.0 * (double)(i % 5)) + 1e-3 * rng_normal(r);
+    case HARD_GIANTS: return i % 3 ? rng_normal(r) : (double)giant(r);
+    case HARD_DENORMAL: return (double)((int)rng_below(r, 2001) - 1000) * (double)REAL_TINY;
+    case HARD_SHARED: return k % 7 ? (double)any_size(r, 0, 0.3) : (double)any_size(r, 0.8, 1);
+    case HARD_CLOSE: return (i % 2 ? 50.0 * (double)(i / 4) : 0) + 1e-3 * rng_normal(r);
+    default: return rng_normal(r);
+    }
+}
+
+static void fill_hard(rows *x, hard h, rng *r) {
+    for (size_t i = 0; i < x->n; i++) {
+        agg_real *row = rows_at(x, i);
+        const double size = fabs((double)any_size(r, 0, 0.98));
+        for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)hard_number(h, i, k, r);
+        for (size_t k = 0; k < x->dim && h == HARD_RANGE; k++)
+            row[k] = (agg_real)((2 * rng_unit(r) - 1) * size);
+        if (h == HARD_SHARED && i)
+            for (size_t k = 0; k < x->dim; k += 7) row[k] = x->data[k];
+        if (h == HARD_SPIKES) row[rng_below(r, x->dim)] = any_size(r, 0, 1);
+        if (h == HARD_EQUAL && i % 3)
+            memcpy(row, rows_at(x, rng_below(r, i)), x->dim * sizeof *row);
+    }
+}
+
+/* entry of all pairs, as distances relative to the true ones */
+static double worst_distance(const rows *x, int exact) {
+    agg_desc d = agg_make_desc(AGG_KRUM, x->n, x->dim, 0);
+    const size_t size = agg_scratch_size(&d);
+    void *scratch = need(malloc(size));
+    double worst = 0;
+    aggi_call c;
+    (void)aggi_begin(&c, &d, scratch, size);
+    aggi_collect(&c, x->row);
+    aggi_scan(&c);
+    aggi_play(&c);
+    if (aggi_find_pairs(&c, exact) != AGG_OK) worst = INFINITY;
+    for (size_t i = 0; i < x->n; i++) {
+        for (size_t j = 0; j < x->n; j++) {
+            const double root = aggi_pair_root(&c.pairs, c.pairs.entry[i * x->n + j]);
+            const long double got = (long double)root * (long double)root;
+            const long double want = sqrtl(ref_dist2(x->row[i], x->row[j], x->dim));
+            const long double off = want > 0 ? fabsl(got / want - 1) : got > 0 ? INFINITY : 0;
+            worst = fmax(worst, (double)off);
+        }
+    }
+    free(scratch);
+    return worst;
+}
+
+TEST distances(hard h, int exact) {
+    static const size_t ns[] = {3, 10, 23, 50}, dims[] = {1, 5, 8, 29, 300, 1034, 5000};
+    rng r = rng_make(77 + (uint64_t)h);
+    for (size_t a = 0; a < sizeof ns / sizeof *ns; a++)
+        for (size_t b = 0; b < sizeof dims / sizeof *dims; b++) {
+            rows x = rows_new(ns[a], dims[b]);
+            double worst;
+            fill_hard(&x, h, &r);
+            worst = worst_distance(&x, exact);
+            rows_free(&x);
+            if (!(worst <= (exact ? EXACT_ERROR : DISTANCE_ERROR)))
+                FAILm(WHY("%s: n %zu, dim %zu: off by %g", hard_names[h], ns[a], dims[b], worst));
+        }
+    PASS();
+}
+
+/* Rows of small integers times a power of two: the choice is the same, so ties go to the lower
+   row. */
+TEST scaled_ties(agg_rule rule) {
+    static const int by[] = {-1000, -700, -140, -100, -60, 60, 100, 120, 500, 1000};
+    enum { ROWS = 7, DIM = 19 };
+
+    rng r = rng_make(5);
+    for (int t = 0; t < 300; t++) {
+        const int e = by[rng_below(&r, sizeof by / sizeof *by)];
+        const double scale = ldexp(1, sizeof(agg_real) == 8 || abs(e) <= 140 ? e : 0);
+        rows x = rows_new(ROWS, DIM);
+        agg_desc d = agg_make_desc(rule, ROWS, DIM, 2);
+        agg_real out[DIM], scaled[DIM];
+        agg_report a = report_new(ROWS), b = report_new(ROWS);
+        fill_rows(&x, LAY_TIED, &r);
+        ASSERT(run(&d, x.row, out, &a) <= AGG_INEXACT);
+        for (size_t k = 0; k < ROWS * DIM; k++) x.data[k] = (agg_real)((double)x.data[k] * scale);
+        ASSERT(run(&d, x.row, scaled, &b) <= AGG_INEXACT);
+        for (size_t i = 0; i < ROWS; i++)
+            if (!(fabs(a.weight[i] - b.weight[i]) <= 0))
+                FAILm(WHY("2^%d, case %d, row %zu: weight %g, was %g", e, t, i, b.weight[i],
+                          a.weight[i]));
+        report_free(&a);
+        report_free(&b);
+        rows_free(&x);
+    }
+    PASS();
+}
+
+/* the ratio of agg_resilience() in long double */
+static long double true_ratio(const rows *x, size_t f, const agg_real *out) {
+    long double most = 0;
+    for (unsigned set = 0; set < 1u << x->n; set++) {
+        long double error = 0, diameter = 0;
+        size_t count = 0;
+        for (size_t i = 0; i < x->n; i++) count += set >> i & 1;
+        if (count != x->n - f) continue;
+        for (size_t k = 0; k < x->dim; k++) {
+            long double off = 0;
+            for (size_t i = 0; i < x->n; i++)
+                if (set >> i & 1) off += (long double)out[k] - (long double)x->row[i][k];
+            error += off / (long double)count * (off / (long double)count);
+        }
+        for (size_t i = 0; i < x->n; i++)
+            for (size_t j = 0; j < i; j++)
+                if (set >> i & set >> j & 1)
+                    diameter = fmaxl(diameter, ref_dist2(x->row[i], x->row[j], x->dim));
+        if (error > 0) most = fmaxl(most, diameter > 0 ? sqrtl(error / diameter) : INFINITY);
+    }
+    return most;
+}
+
+/* What agg_resilience() measures, in any range; and MDA and Krum stay inside lambda there. */
+TEST any_range(hard h) {
+    enum { ROWS = 5, F = 2, DIM = 9 };
+
+    rng r = rng_make(9);
+    for (int t = 0; t < 200; t++) {
+        rows x = rows_new(ROWS, DIM);
+        fill_hard(&x, h, &r);
+        for (int rule = 0; rule < 2; rule++) {
+            agg_desc d = agg_make_desc(rule ? AGG_KRUM : AGG_MDA, ROWS, DIM, F);
+            agg_real out[DIM];
+            double ratio = 0;
+            long double want;
+            ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
+            want = true_ratio(&x, F, out);
+            ASSERT_EQ(AGG_OK, agg_resilience(x.row, ROWS, DIM, F, out, &ratio, NULL));
+            if (!(fabsl((long double)ratio - want) <= 1e-6L * (1 + want)) &&
+                !(isinf(ratio) && isinf((double)want)))
+                FAILm(WHY("%s, case %d: ratio %g, true %Lg", hard_names[h], t, ratio, want));
+            if (h == HARD_SHARED && want > 1.001L * (long double)agg_lambda(d.rule, ROWS, F, DIM))
+                FAILm(WHY("%s, case %d: %Lg is beyond lambda", hard_names[h], t, want));
+        }
+        rows_free(&x);
+    }
+    PASS();
+}
+
+SUITE(distance) {
+    static const agg_rule choosing[] = {AGG_KRUM, AGG_MULTI_KRUM, AGG_MDA};
+    for (int h = 0; h < HARD_COUNT; h++) {
+        RUN_TESTp(distances, (hard)h, 0);
+        RUN_TESTp(distances, (hard)h, 1);
+    }
+    for (size_t i = 0; i < sizeof choosing / sizeof *choosing; i++)
+        RUN_TEST1(scaled_ties, choosing[i]);
+    for (int h = 0; h < HARD_COUNT; h++) RUN_TEST1(any_range, (hard)h);
+}
+
 SUITE(precision) {
     RUN_TEST1(offset, 0.0);
     RUN_TEST1(offset, 10.0);
@@ -120,5 +316,6 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(precision);
+    RUN_SUITE(distance);
     GREATEST_MAIN_END();
 }
