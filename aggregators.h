@@ -55,11 +55,13 @@
    MULTI_KRUM   mean of the desc.q rows with the best Krum scores (0: n-f). q over n-f is refused,
                 AGG_ERR_ARG: an adversary's row would be among them. lambda as Krum. Cost n^2 dim.
    GM           geometric median: argmin_z sum_i ||z - x_i||. lambda = 1 + sqrt((n-f)^2/(n(n-2f))).
-                Needs no f. Cost n^2 dim, then n^2 per iteration. Solved until a dual bound PROVES
-                the value within desc.gap (1e-6) of the least; the report has the gap proven, before
-                out is rounded to agg_real; AGG_INEXACT if it is larger. Rows farther off than 2^24
-                times the radius of the smallest ball of a majority are first pulled in to that.
-                Chen et al. 2017.
+                Cost n^2 dim, then n^2 per iteration. Let R be the radius of the smallest ball
+                around a row that holds a majority. Solved until a dual bound PROVES the value
+                within n R desc.gap (1e-6) of the least, and within what lambda allows for f; the
+                report has the gap proven, before out is rounded to agg_real. AGG_INEXACT if it is
+                larger: lambda holds then too, for what is not proven to be within it is moved
+                towards the centre of the smallest ball of n-f rows. Rows farther than 2^16 R from
+                the centre of the first ball count by their direction alone. Chen et al. 2017.
    MEAN         not resilient: one adversary moves it anywhere. lambda = 0 for f = 0, else infinite.
                 Cost n dim. The baseline.
    BULYAN       pick n-2f rows by repeated Krum, then per coordinate the mean of the n-4f values
@@ -272,7 +274,7 @@ typedef struct agg_desc {
     double   tau;          /* CClip: clipping radius          0 = median distance to the start */
     size_t   iterations;   /* CClip                           0 = 3 */
     const agg_real *start; /* CClip: dim numbers              NULL = coordinate-wise median */
-    double   gap;          /* GM: relative gap to prove, <= 1 0 = 1e-6 */
+    double   gap;          /* GM: gap to prove, <= 1          0 = 1e-6 */
     size_t   budget;       /* MDA, SMEA: search nodes         0 = 2^26/(n ceil(n/64)), but at least
                                                               1000 and at most 100000 */
     agg_rng  rng;          /* bucketing: random bits          required there */
@@ -290,7 +292,7 @@ typedef struct agg_report {
     size_t  used;      /* rows with a weight above 0 (counted only if weight is given) */
     size_t  nodes;     /* MDA, SMEA: search nodes spent */
     double  diameter;  /* MDA: of the chosen set */
-    double  gap;       /* GM: proven, (value - least value) / least value <= gap */
+    double  gap;       /* GM: proven, (value - least value) / (n R) <= gap; R: see RULES */
 } agg_report;
 
 typedef struct agg_attack_desc {
@@ -660,7 +662,7 @@ AGGI_END_CODE
 #define AGGI_NARROW ((size_t)512)  /* the same in the nearest cache, for few rows */
 #define AGGI_COLS   ((size_t)64)   /* columns sorted together */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
-#define AGGI_FAR    16777216.0     /* GM: rows beyond this many radii are pulled in to it */
+#define AGGI_FAR    65536.0        /* GM: rows beyond this many radii are only a direction */
 #ifdef AGG_DOUBLE
   #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
   #define AGGI_HUGE 1e280
@@ -735,12 +737,6 @@ static double aggi_sum(const double *v, size_t n) {
    do either. aggi_ratio() goes back. */
 static double aggi_ratio(double root_a, double root_b) {
     return root_a / root_b * (root_a / root_b);
-}
-
-/* an even power of two about root^2, within 2^+-1000; root > 0 */
-static double aggi_even_power(double root) {
-    const int e = 2 * aggi_exponent(root);
-    return aggi_pow2(e > 1000 ? 1000 : e < -1000 ? -1000 : e);
 }
 
 typedef struct aggi_item {
@@ -917,38 +913,62 @@ static void aggi_cover_layout(aggi_cover *g, aggi_arena *a, size_t n, size_t f) 
     g->chosen = aggi_take_size(a, n);
 }
 
-/* GM: a point z = sum_i w_i x_i and what belongs to it. Distances are in units of the radius of the
+/* GM: a point z = sum_i w_i x_i + w_n F/|F|; see section 9. */
+typedef struct aggi_gm_point {
+    double *w; /* n + 1; those of the rows sum to 1 */
+    double *q; /* n: square w */
+    double *d; /* n: distances of the rows from z */
+} aggi_gm_point;
+
+/* what a difference of rows is multiplied by, so that its squares fit a double */
+typedef struct aggi_gm_scale {
+    double before, after; /* the subtraction */
+} aggi_gm_scale;
+
+/* GM: near rows, far rows, and where the solver is. Distances are in units of the radius of the
    smallest ball of a majority. */
 typedef struct aggi_gm {
-    size_t n;
-    double gap;      /* to be proven, relative */
-    double unit;     /* root of that radius */
-    double *square;  /* n x n: squared distances of the rows */
-    double *cosine;  /* n x n: of the angles between the rows as seen from z */
-    double *w, *d;   /* n: weights of z, distances of the rows from it */
-    double *step;    /* n: weights of a step from z */
-    double *try_w;   /* n: the point tried */
-    double *try_d;   /* n */
-    double *cg;      /* 4 n: vectors of the conjugate gradients */
-    double *pull;    /* n: how far a row is pulled in, 1: not at all */
-    double *reach;   /* n: its distance from the centre after that */
-    double *scale;   /* n: a unit for row i, a power of two, so that its squares fit a double */
-    double *inverse; /* n: 1/distance of row i in that unit, 0 for rows close to z */
+    size_t n, all;        /* near rows, and all */
+    size_t center;        /* the centre of that ball, among the near ones */
+    size_t *row;          /* all: near rows, then far ones */
+    double *away;         /* all: distances from the centre */
+    int avx2;             /* see aggi_call */
+    const double *square; /* n x n: squared distances of the near rows, times 1/unit */
+    double unit;
+    double wanted;        /* excess to be proven */
+    double root, size;    /* of the radius; the radius as the passes over the rows see it */
+    double force;         /* |F|: with how much the far rows pull */
+    double *along;        /* n: (x_i - c).F/|F| */
+    aggi_gm_scale scale;  /* of near rows */
+    aggi_gm_point at, to; /* the point, and one that is tried */
+    double *inverse;      /* n + 1: 1/d; 0 for rows close to z, and for F */
+    double *mend;         /* n: see aggi_gm_apply() */
+    double *step;         /* n + 1: weights of a step, which sum to 0 */
+    double *q_step;       /* n: square step */
+    double *cg;           /* 8 (n + 1): vectors of the conjugate gradients */
+    double *dot;          /* n + 1: the u_i.r */
+    double *factor;       /* all: 1/distance as the passes see it */
 } aggi_gm;
 
+static void aggi_gm_point_layout(aggi_gm_point *p, aggi_arena *a, size_t n) {
+    p->w = aggi_take_f64(a, n + 1);
+    p->q = aggi_take_f64(a, n);
+    p->d = aggi_take_f64(a, n);
+}
+
 static void aggi_gm_layout(aggi_gm *g, aggi_arena *a, size_t n) {
-    g->square = aggi_take_f64(a, n * n);
-    g->cosine = aggi_take_f64(a, n * n);
-    g->w = aggi_take_f64(a, n);
-    g->d = aggi_take_f64(a, n);
-    g->step = aggi_take_f64(a, n);
-    g->try_w = aggi_take_f64(a, n);
-    g->try_d = aggi_take_f64(a, n);
-    g->cg = aggi_take_f64(a, 4 * n);
-    g->pull = aggi_take_f64(a, n);
-    g->reach = aggi_take_f64(a, n);
-    g->scale = aggi_take_f64(a, n);
-    g->inverse = aggi_take_f64(a, n);
+    g->row = aggi_take_size(a, n);
+    g->away = aggi_take_f64(a, n);
+    g->along = aggi_take_f64(a, n);
+    aggi_gm_point_layout(&g->at, a, n);
+    aggi_gm_point_layout(&g->to, a, n);
+    g->inverse = aggi_take_f64(a, n + 1);
+    g->mend = aggi_take_f64(a, n);
+    g->step = aggi_take_f64(a, n + 1);
+    g->q_step = aggi_take_f64(a, n);
+    g->cg = aggi_take_f64(a, 8 * (n + 1));
+    g->dot = aggi_take_f64(a, n + 1);
+    g->factor = aggi_take_f64(a, n);
 }
 
 /* CAF and SMEA: spectra of scatter matrices. */
@@ -2507,629 +2527,755 @@ static int aggi_multi_krum(aggi_call *c) {
 
 /* ---- 9 GM ------------------------------------------------------------------------------------ */
 
-/* The median lies in the affine hull of the rows, so everything but the result itself can be had
-   from their squared distances: for z = sum_i w_i x_i with sum w = 1,
-       d_j^2 = ||z - x_j||^2 = sum_i w_i square_ij - 1/2 sum_ik w_i w_k square_ik.
-   The solver works on w with these, n^2 a step; then a dual bound proves in the space of the rows
-   how good the point is. The unit of distances is the radius of the smallest ball of a majority. */
+/* What is minimised. Let R be the radius of the smallest ball around a row, c, that holds a
+   majority. Rows farther from c than AGGI_FAR R count by their direction u_j from there alone:
+       V(z) = sum over near i of ||z - x_i||  -  F.(z - c),     F = sum over far j of u_j,
+   which is what the sum over all rows becomes, but for a constant, as the far ones go to infinity.
 
-/* d = distances of the point w from the rows; returns their sum, the value to minimise */
-static double aggi_gm_value(const aggi_gm *g, const double *w, double *d) {
-    const size_t n = g->n;
-    double half = 0, value = 0;
-    size_t i, j;
-    for (j = 0; j < n; j++) {
-        double q = 0;
-        for (i = 0; i < n; i++) q += w[i] * g->square[j * n + i];
-        d[j] = q;
-        half += 0.5 * w[j] * q;
+   Why that keeps lambda = 1 + C, C = (n-f)/sqrt(n(n-2f)). Let G be n-f rows with mean mu and
+   diameter D. They are a majority, so that R <= D: any one of them has the others within D.
+   (1) No row of G is far. All are within D of mu. On the way from z to mu, at s D from it, s > 1,
+   each row of G lowers V by at least sqrt(1 - 1/s^2) for a unit of way, each other one raises it by
+   at most 1: V falls at the rate h(s) = (n-f) sqrt(1 - 1/s^2) - f or faster. h is increasing and
+   concave, h(C) = 0. So if ||z - mu|| > (1 + C) D, then z is worse than the point at C D from mu by
+   more than the integral of h from C to 1 + C, times D, which is at least R h(1+C)/2.
+   (2) Some row of G is far, the farthest at A R. Two majorities meet: G has a row in the ball too,
+   so D >= (A - 1) R, and ||z - mu|| <= ||z - c|| + A R <= 2 D <= (1 + C) D if ||z - c|| <= (A - 2)
+   R. The same slope towards c shows that ||z - c|| <= (sqrt n + 2 excess) R: less than AGGI_FAR.
+   So a point with a PROVEN excess V(z) - min V of at most R h(1+C)/2 is within lambda.
+   (3) Where there is no such proof, let c' be the centre of the smallest ball of n-f rows, R' <= D
+   its radius. It meets G, so ||c' - mu|| <= R' + D <= 2 D. A point at most (C - 1) R' from c' is
+   within lambda as well: aggi_gm_retreat().
+
+   The median lies in the affine hull of the rows and F, so everything but the result itself can be
+   had from the squared distances of the near rows and their dots with F: for z as in aggi_gm_point,
+       d_j^2 = q_j - w.q/2 + w_n^2 + 2 w_n (along.w - along_j),     q = square w.
+   The solver works on w with these, n^2 a step. Then passes over the rows prove what the point is
+   worth. R is the unit of all lengths. */
+
+static double aggi_gm_c(double n, double f) {
+    return aggi_root0((n - f) * (n - f) / (n * (n - 2 * f)));
+}
+
+/* h(1 + C)/2: an excess that implies lambda */
+static double aggi_gm_most_excess(double n, double f) {
+    const double s = 1 + aggi_gm_c(n, f);
+    return ((n - f) * aggi_root0(1 - 1 / (s * s)) - f) / 2;
+}
+
+/* out = m v / unit */
+AGGI_INLINE void aggi_gm_times_body(const double *AGGI_RESTRICT m, size_t n, double unit,
+                                    const double *AGGI_RESTRICT v, double *AGGI_RESTRICT out) {
+    size_t i;
+    for (i = 0; i < n; i++, m += n) {
+        double lane[8] = {0};
+        AGGI_ADD_IN_LANES(lane, 8, n, k, m[k] * v[k]);
+        out[i] = aggi_sum8(lane) / unit;
     }
-    for (j = 0; j < n; j++) {
-        d[j] = aggi_root0(d[j] - half);
-        value += d[j];
+}
+
+#define AGGI_GM_TIMES_KERNEL(suffix, attribute, vec)                                               \
+    attribute static void aggi_gm_times##suffix(const double *m, size_t n, double unit,            \
+                                                const double *v, double *out) {                    \
+        aggi_gm_times_body(m, n, unit, v, out);                                                    \
+    }
+AGGI_TWINS(AGGI_GM_TIMES_KERNEL, aggi_vec, aggi_wide)
+
+/* out = square v */
+static void aggi_gm_times(const aggi_gm *g, const double *v, double *out) {
+    AGGI_TWIN_OF_LANES(g->avx2, g->n, aggi_gm_times)(g->square, g->n, g->unit, v, out);
+}
+
+static double aggi_dot(const double *a, const double *b, size_t n) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* the distances of the rows from p; returns V */
+static double aggi_gm_measure(const aggi_gm *g, const aggi_gm_point *p) {
+    const double end = p->w[g->n], along = aggi_dot(g->along, p->w, g->n);
+    const double level = end * end + 2 * end * along - aggi_dot(p->w, p->q, g->n) / 2;
+    double value = -g->force * (along + end);
+    size_t j;
+    for (j = 0; j < g->n; j++) {
+        p->d[j] = aggi_root0(p->q[j] + (level - 2 * end * g->along[j]));
+        value += p->d[j];
     }
     return value;
 }
 
-/* The rows as seen from z: cosine_ij = u_i.u_j with u_i = (x_i - z)/d_i. A row at z is seen in no
-   direction: zeros. */
-static void aggi_gm_cosines(aggi_gm *g) {
-    const size_t n = g->n;
-    const double *m = g->square, *d = g->d;
-    size_t i, j;
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < n; j++) {
-            const double v = d[i] > 0 && d[j] > 0
-                                 ? (d[i] / d[j] + d[j] / d[i] - m[i * n + j] / d[i] / d[j]) / 2
-                                 : 0;
-            g->cosine[i * n + j] = i == j ? d[i] > 0 : aggi_max(-1, aggi_min(v, 1));
+/* to = at + by step; returns V there */
+static double aggi_gm_try(const aggi_gm *g, double by) {
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        g->to.w[i] = g->at.w[i] + by * g->step[i];
+        g->to.q[i] = g->at.q[i] + by * g->q_step[i];
+    }
+    g->to.w[g->n] = g->at.w[g->n] + by * g->step[g->n];
+    return aggi_gm_measure(g, &g->to);
+}
+
+/* the point tried becomes the point */
+static void aggi_gm_accept(aggi_gm *g) {
+    const aggi_gm_point old = g->at;
+    g->at = g->to;
+    g->to = old;
+}
+
+/* The proof. Vectors g_i that sum to 0, |g_i| <= 1 for near rows and g_j = u_j for far ones, show
+       V(z) - min V  <=  sum over near i of d_i - g_i.(x_i - z).
+   Let u_i = (x_i - z)/d_i and r = sum u. Rows close to z may have any g_i: each cancels a length of
+   1 of r and costs 2 d_i. Of r there is a length `rest` left, and the others give it up: g_i =
+   (1 - t_i) u_i + t_i v with t_i = t min(1, cap/d_i) and one |v| <= 1 for all. Let E = sum_i
+   min(1, cap/d_i), where close rows count 1 and far ones 0. As |sum_i (t - t_i) u_i| <= t (n - E),
+   there is such a v if rest <= t (2 E - n - rest), and it costs 2 t sum_i min(d_i, cap). A far row
+   costs nothing, however far. cap = R + ||z - c|| reaches the whole ball, so that 2 E > n.
+   r may also be an upper bound. */
+static double aggi_gm_excess(const aggi_gm *g, const double *d, double r) {
+    const double cap = 1 + d[g->center];
+    double within = 0, close = 0, spent = 0, reach = 0, rest, t;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        if (g->inverse[i] > 0) {
+            within += aggi_min(1, cap * g->inverse[i]);
+            reach += aggi_min(cap, d[i]);
+        } else {
+            close += 1;
+            spent += d[i];
         }
     }
+    rest = aggi_max(0, r - close);
+    t = rest / (2 * (within + close) - (double)g->all - rest);
+    return t >= 0 && t <= 1 ? 2 * (spent + t * reach) : aggi_infinity();
 }
 
-/* out = cosine a; returns a.cosine a = ||sum_j a_j u_j||^2 */
-static double aggi_gm_apply(const aggi_gm *g, const double *a, double *out) {
-    const size_t n = g->n;
-    double dot = 0;
-    size_t i, j;
-    for (i = 0; i < n; i++) {
-        double sum = 0;
-        for (j = 0; j < n; j++) sum += g->cosine[i * n + j] * a[j];
-        out[i] = sum;
-        dot += a[i] * sum;
-    }
-    return dot;
-}
-
-/* Rows close to z count as at z: each may cancel a length of 1 of r = sum_j u_j, the gradient is
-   -r. That costs twice its distance in the bound; so the closest are taken, as far as gap/8 of the
-   value reaches. Returns the largest distance that is close. */
-static double aggi_gm_close(const aggi_gm *g, double value) {
-    const double *d = g->d;
+/* The closest rows count as at z, as far as an eighth of what is wanted reaches. Returns the
+   largest distance that is close. */
+static double aggi_gm_close(const aggi_gm *g, const double *d) {
     double close = 0, spent = 0;
-    size_t i;
-    for (;;) {
+    size_t i, t;
+    for (t = 0; t < g->n; t++) {
         double next = aggi_infinity(), count = 0;
         for (i = 0; i < g->n; i++)
             if (d[i] > close && d[i] < next) next = d[i];
         for (i = 0; i < g->n; i++) count += d[i] > close && d[i] <= next;
         spent += count * next;
-        if (!(spent <= g->gap / 8 * value)) return close;
+        if (!(spent <= g->wanted / 8)) break;
         close = next;
     }
+    return close;
 }
 
-/* Is the gradient small enough? Sets step_j = 1 for the rows that are not close. */
-static int aggi_gm_solved(aggi_gm *g, double close) {
-    double at = 0, r;
-    size_t j;
-    for (j = 0; j < g->n; j++) {
-        g->step[j] = g->d[j] > close ? 1 : 0;
-        at += 1 - g->step[j];
+/* returns the number of close rows */
+static double aggi_gm_invert(const aggi_gm *g, const double *d, double close) {
+    double count = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        g->inverse[i] = d[i] > close ? 1 / d[i] : 0;
+        count += !(d[i] > close);
     }
-    r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
-    return aggi_max(0, r - at) / (double)g->n <= g->gap / 16;
+    g->inverse[g->n] = 0;
+    return count;
 }
 
-/* H s, H = sum_j (1 - u_j u_j^T)/d_j, component i: inverse is sum_j 1/d_j, cs = cosine s */
-AGGI_INLINE double aggi_gm_hessian(const aggi_gm *g, double inverse, const double *s,
-                                   const double *cs, size_t i) {
-    return inverse * s[i] - (g->d[i] > 0 ? cs[i] / g->d[i] : 0);
+/* b = the weights of sum_j a_j u_j + a_n F/|F|, which sum to 0 */
+static void aggi_gm_span(const aggi_gm *g, const double *a, double *b) {
+    const double sum = aggi_dot(a, g->inverse, g->n);
+    size_t j;
+    for (j = 0; j < g->n; j++) b[j] = a[j] * g->inverse[j] - sum * g->at.w[j];
+    b[g->n] = a[g->n] - sum * g->at.w[g->n];
 }
 
-/* Conjugate gradients on H p = r with p = sum_j p_j u_j, r = sum_j u_j. Beside each vector its
-   product with the cosines is kept. Returns the number of steps. */
-static size_t aggi_gm_conjugate(aggi_gm *g, double inverse, double *p) {
+/* out_i = u_i.s, out_n = F.s/|F| for s = sum_j a_j u_j + a_n F/|F|; returns ||s||^2. mend is what
+   u_i.u_i = 1 lacks, where the distances are better than the matrix. */
+static double aggi_gm_apply(const aggi_gm *g, const double *a, double *out) {
     const size_t n = g->n;
-    double *r = g->cg, *cr = r + n, *s = r + 2 * n, *cs = r + 3 * n, rr, first;
+    double *b = g->cg + 6 * (n + 1), *qb = g->cg + 7 * (n + 1), end, level;
+    size_t i;
+    aggi_gm_span(g, a, b);
+    aggi_gm_times(g, b, qb);
+    end = g->at.w[n];
+    out[n] = aggi_dot(g->along, b, n);
+    level =
+        aggi_dot(g->at.w, qb, n) / 2 - end * out[n] - b[n] * (aggi_dot(g->along, g->at.w, n) + end);
+    for (i = 0; i < n; i++)
+        out[i] = g->inverse[i] * (level - qb[i] / 2 + b[n] * g->along[i]) + g->mend[i] * a[i];
+    out[n] += b[n];
+    return aggi_dot(a, out, n + 1);
+}
+
+/* r = sum_j u_j + F is minus the gradient; dot = the u_i.r. Returns ||r||^2. */
+static double aggi_gm_pull(const aggi_gm *g, double *dot) {
+    double *one = g->cg;
+    size_t i;
+    for (i = 0; i < g->n; i++) one[i] = g->inverse[i] > 0;
+    one[g->n] = g->force;
+    return aggi_gm_apply(g, one, dot);
+}
+
+/* Newton's step p: H p = r, H = sum_j (1 - u_j u_j^T)/d_j. With S = sum_j 1/d_j and c_i = u_i.p it
+   is p = (r + sum_j u_j c_j/d_j)/S, where (S - C D) c = dot, C the cosines u_i.u_j and D the 1/d_j.
+   Conjugate gradients find v = sqrt(D) c, for which the matrix is symmetric; they stop where
+   Newton's own error is larger. Without a step of theirs p is Weiszfeld's. Sets g->step. */
+static void aggi_gm_newton(const aggi_gm *g, const double *dot) {
+    const size_t n = g->n;
+    const double sum = aggi_sum(g->inverse, n);
+    double *a = g->cg, *ca = a + (n + 1), *h = a + 2 * (n + 1), *v = a + 3 * (n + 1);
+    double *r = a + 4 * (n + 1), *s = a + 5 * (n + 1), rr = 0, enough;
     size_t i, t;
     for (i = 0; i < n; i++) {
-        p[i] = 0;
-        r[i] = s[i] = g->d[i] > 0;
+        h[i] = aggi_root0(g->inverse[i]);
+        v[i] = 0;
+        r[i] = s[i] = h[i] * dot[i];
+        rr += r[i] * r[i];
     }
-    rr = first = aggi_gm_apply(g, r, cr);
-    memcpy(cs, cr, n * sizeof *cs);
-    for (t = 0; t < 40 && rr > 1e-14 * first; t++) {
-        double shs = 0, by, next;
-        for (i = 0; i < n; i++) shs += aggi_gm_hessian(g, inverse, s, cs, i) * cs[i];
+    enough = rr * aggi_max(1e-14, aggi_min(0.01, rr / (sum * (double)(n * n))));
+    a[n] = 0;
+    for (t = 0; t < 40 && rr > enough; t++) {
+        double shs = 0, by, next = 0;
+        for (i = 0; i < n; i++) a[i] = h[i] * s[i];
+        (void)aggi_gm_apply(g, a, ca);
+        for (i = 0; i < n; i++) {
+            ca[i] = sum * s[i] - h[i] * ca[i];
+            shs += s[i] * ca[i];
+        }
         if (!(shs > 0)) break;
         by = rr / shs;
         for (i = 0; i < n; i++) {
-            p[i] += by * s[i];
-            r[i] -= by * aggi_gm_hessian(g, inverse, s, cs, i);
+            v[i] += by * s[i];
+            r[i] -= by * ca[i];
+            next += r[i] * r[i];
         }
-        next = aggi_gm_apply(g, r, cr);
-        for (i = 0; i < n; i++) {
-            s[i] = r[i] + next / rr * s[i];
-            cs[i] = cr[i] + next / rr * cs[i];
-        }
+        for (i = 0; i < n; i++) s[i] = r[i] + next / rr * s[i];
         rr = next;
     }
-    return t;
+    for (i = 0; i < n; i++) a[i] = ((g->inverse[i] > 0) + h[i] * v[i]) / sum;
+    a[n] = g->force / sum;
+    aggi_gm_span(g, a, g->step);
+    aggi_gm_times(g, g->step, g->q_step);
 }
 
-static double aggi_gm_inverse_sum(const aggi_gm *g) {
-    double sum = 0;
+/* step = the way to Weiszfeld's point, (sum_j x_j/d_j + F)/sum_j 1/d_j */
+static void aggi_gm_weiszfeld(const aggi_gm *g) {
+    const double sum = aggi_sum(g->inverse, g->n);
     size_t i;
-    for (i = 0; i < g->n; i++) sum += g->d[i] > 0 ? 1 / g->d[i] : 0;
-    return sum;
+    for (i = 0; i < g->n; i++) g->step[i] = g->inverse[i] / sum - g->at.w[i];
+    g->step[g->n] = g->force / sum - g->at.w[g->n];
+    aggi_gm_times(g, g->step, g->q_step);
 }
 
-/* Newton's step p as weights: step_j = p_j/d_j, so that z + p = z + sum_j step_j (x_j - z). Returns
-   0 if there is no such step. */
-static int aggi_gm_newton(aggi_gm *g) {
-    const size_t steps = aggi_gm_conjugate(g, aggi_gm_inverse_sum(g), g->step);
-    size_t i;
-    for (i = 0; i < g->n; i++) g->step[i] = g->d[i] > 0 ? g->step[i] / g->d[i] : 0;
-    return steps > 0;
-}
-
-/* to = the weights of z + by p */
-static void aggi_gm_move(const aggi_gm *g, double by, double *to) {
-    const double sum = aggi_sum(g->step, g->n);
-    size_t i;
-    for (i = 0; i < g->n; i++) to[i] = g->w[i] * (1 - by * sum) + by * g->step[i];
-}
-
-/* Weiszfeld's point sum_j x_j/d_j / sum_j 1/d_j */
-static void aggi_gm_weiszfeld(const aggi_gm *g, double *w) {
-    const double sum = aggi_gm_inverse_sum(g);
-    size_t i;
-    for (i = 0; i < g->n; i++) w[i] = g->d[i] > 0 ? 1 / g->d[i] / sum : 0;
-}
-
-/* the point tried becomes the point */
-static void aggi_gm_accept(aggi_gm *g) {
-    memcpy(g->w, g->try_w, g->n * sizeof *g->w);
-    memcpy(g->d, g->try_d, g->n * sizeof *g->d);
-}
-
-/* Starts at the row of least value: if the optimum is at a row it is this one. */
-static double aggi_gm_best_row(aggi_gm *g, size_t *best) {
+/* Starts at the row of least value: if the optimum is at a row it is this one. Returns V. */
+static double aggi_gm_best_row(const aggi_gm *g) {
     const size_t n = g->n;
-    double value = 0;
-    size_t i, j;
+    double *value = g->q_step;
+    size_t i, j, best = 0;
+    for (i = 0; i < n; i++) value[i] = -g->force * g->along[i];
     for (i = 0; i < n; i++) {
-        double sum = 0;
-        for (j = 0; j < n; j++) sum += aggi_root0(g->square[i * n + j]);
-        if (i && !(sum < value)) continue;
-        value = sum;
-        *best = i;
+        for (j = i + 1; j < n; j++) {
+            const double d = aggi_root0(g->square[i * n + j] / g->unit);
+            value[i] += d;
+            value[j] += d;
+        }
+        if (value[i] < value[best]) best = i;
     }
     for (j = 0; j < n; j++) {
-        g->w[j] = j == *best;
-        g->d[j] = aggi_root0(g->square[*best * n + j]);
+        g->at.w[j] = j == best;
+        g->at.q[j] = g->square[best * n + j] / g->unit;
+        g->at.d[j] = aggi_root0(g->at.q[j]);
     }
-    return value;
+    g->at.w[n] = 0;
+    return value[best];
 }
 
-/* Leaves the row of least value, if it is not the optimum, towards Weiszfeld's point of the other
-   rows; how far, the value decides, from Vardi and Zhang's step upwards. Other rows close to it
-   count as at it: their 1/distance would keep every step short. Returns 0 if it is the optimum. */
-static int aggi_gm_leave_row(aggi_gm *g, size_t best, double *value) {
-    const double close = aggi_gm_close(g, *value);
-    double here = 0, r, by;
-    size_t j, h;
-    for (j = 0; j < g->n; j++) {
-        if (g->d[j] > close) continue;
-        g->d[j] = 0;
-        here += 1;
+/* Leaves that row, if it is not the optimum, towards Weiszfeld's point of the other rows; how far,
+   the value decides, from Vardi and Zhang's step upwards. Other rows close to it count as at it:
+   their 1/distance would keep every step short. Returns 0 if it is the optimum. */
+static int aggi_gm_leave_row(aggi_gm *g, double *value) {
+    const double here = aggi_gm_invert(g, g->at.d, aggi_gm_close(g, g->at.d));
+    const double r = aggi_root0(aggi_gm_pull(g, g->dot));
+    double by, best, least = 0;
+    size_t h;
+    if (aggi_gm_excess(g, g->at.d, r) <= g->wanted / 4) return 0;
+    aggi_gm_weiszfeld(g);
+    for (h = 0, by = best = 1 - aggi_min(1, here / r); h < 64 && by < 64; h++, by *= 2) {
+        const double v = aggi_gm_try(g, by);
+        if (h && !(v < least)) continue;
+        least = v;
+        best = by;
     }
-    aggi_gm_cosines(g);
-    if (aggi_gm_solved(g, 0)) return 0;
-    r = aggi_root0(aggi_gm_apply(g, g->step, g->cg));
-    aggi_gm_weiszfeld(g, g->step);
-    for (h = 0, by = 1 - aggi_min(1, here / r); h < 64 && by < 64; h++, by *= 2) {
-        double try_value;
-        for (j = 0; j < g->n; j++) g->try_w[j] = by * g->step[j];
-        g->try_w[best] += 1 - by;
-        try_value = aggi_gm_value(g, g->try_w, g->try_d);
-        if (h && !(try_value < *value)) continue;
-        *value = try_value;
-        aggi_gm_accept(g);
-    }
+    *value = aggi_gm_try(g, best);
+    aggi_gm_accept(g);
     return 1;
 }
 
 /* One step down: Newton's, halved until it gains, or else Weiszfeld's. Returns 0 if no step gains
    anything: the rest is rounding. */
 static int aggi_gm_descend(aggi_gm *g, double *value) {
-    double by = aggi_gm_newton(g) ? 1 : 0, try_value = *value;
+    double by, v = *value;
     size_t h;
-    for (h = 0; h < 12 && by > 0; h++, by *= 0.5) {
-        aggi_gm_move(g, by, g->try_w);
-        try_value = aggi_gm_value(g, g->try_w, g->try_d);
-        if (try_value < *value) break;
+    aggi_gm_newton(g, g->dot);
+    for (h = 0, by = 1; h < 12; h++, by *= 0.5) {
+        v = aggi_gm_try(g, by);
+        if (v < *value) break;
     }
-    if (!(try_value < *value)) {
-        aggi_gm_weiszfeld(g, g->try_w);
-        try_value = aggi_gm_value(g, g->try_w, g->try_d);
-        if (!(try_value < *value)) return 0;
+    if (!(v < *value)) {
+        aggi_gm_weiszfeld(g);
+        v = aggi_gm_try(g, 1);
+        if (!(v < *value)) return 0;
     }
-    *value = try_value;
+    *value = v;
     aggi_gm_accept(g);
     return 1;
 }
 
-/* Minimises over w, on distances alone; leaves w and d. */
+/* Minimises on distances alone; leaves the point in g->at. */
 static void aggi_gm_solve(aggi_gm *g) {
-    size_t best = 0, t;
-    double value = aggi_gm_best_row(g, &best);
-    if (!aggi_gm_leave_row(g, best, &value)) return;
-    for (t = 0; t < 500; t++) {
-        aggi_gm_cosines(g);
-        if (aggi_gm_solved(g, aggi_gm_close(g, value)) || !aggi_gm_descend(g, &value)) return;
-    }
-}
-
-/* (s_i (x_i - x_o)).(s_j (x_j - x_o)) lift^2; lift is 1, or for a ball among denormal doubles what
-   keeps s within range */
-static double aggi_gm_dot(const aggi_call *c, size_t i, size_t j, size_t o, double lift) {
-    const agg_real *x = c->x[i], *y = c->x[j], *z = c->x[o];
-    const double unit = c->gm.unit, si = c->gm.pull[i] / (unit * lift) / unit,
-                 sj = c->gm.pull[j] / (unit * lift) / unit;
-    double lane[8] = {0};
-    if (c->pairs.wide && lift == 1)
-        AGGI_ADD_IN_LANES(lane, 8, c->dim, k,
-                          ((double)x[k] * si - (double)z[k] * si) *
-                              ((double)y[k] * sj - (double)z[k] * sj));
-    else
-        AGGI_ADD_IN_LANES(lane, 8, c->dim, k,
-                          ((double)x[k] - (double)z[k]) * lift * si *
-                              (((double)y[k] - (double)z[k]) * lift * sj));
-    return aggi_sum8(lane);
-}
-
-/* Rows beyond AGGI_FAR radii are pulled in to that distance: their direction is all that matters,
-   and their squares would drown the others. pull_i <= 1: by how much; 0: so far that no weight is
-   small enough, left at the centre. reach_i: the distance from the centre after that. */
-static void aggi_gm_pull(const aggi_call *c, size_t center) {
-    const aggi_gm *g = &c->gm;
-    size_t i;
-    for (i = 0; i < g->n; i++) {
-        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * g->n + i]);
-        const double away = aggi_ratio(root, g->unit);
-        g->pull[i] = away > 1e280 ? 0 : away > AGGI_FAR ? AGGI_FAR / away : 1;
-        g->reach[i] = g->pull[i] > 0 ? away * g->pull[i] : 0;
-    }
-}
-
-/* g->square = squared distances of the rows, pulled in, in units of the ball's radius */
-static void aggi_gm_squares(aggi_call *c, size_t center, double radius) {
-    aggi_gm *g = &c->gm;
-    const double lift = g->unit < 1e-150 ? aggi_pow2(600) : 1;
-    const size_t n = g->n;
-    size_t i, j;
-    aggi_gm_pull(c, center);
-    for (i = 0; i < n; i++) {
-        g->square[i * n + i] = 0;
-        for (j = i + 1; j < n; j++) {
-            double v = aggi_pair_square(&c->pairs, c->pairs.entry[i * n + j], radius);
-            if (g->pull[i] < 1 || g->pull[j] < 1)
-                v = aggi_max(0, aggi_squared(g->reach[i]) + aggi_squared(g->reach[j]) -
-                                    2 * aggi_gm_dot(c, i, j, center, lift));
-            g->square[i * n + j] = g->square[j * n + i] = v;
+    double value = aggi_gm_best_row(g), close, rr;
+    size_t t;
+    memset(g->mend, 0, g->n * sizeof *g->mend);
+    if (!aggi_gm_leave_row(g, &value)) return;
+    for (t = 0; t < 100; t++) {
+        close = aggi_gm_close(g, g->at.d);
+        (void)aggi_gm_invert(g, g->at.d, close);
+        rr = aggi_gm_pull(g, g->dot);
+        if (aggi_gm_excess(g, g->at.d, aggi_root0(rr)) <= g->wanted / 4) return;
+        if (close > 0) {
+            (void)aggi_gm_invert(g, g->at.d, 0);
+            (void)aggi_gm_pull(g, g->dot);
         }
+        if (!aggi_gm_descend(g, &value)) return;
     }
 }
 
-/* The proof, in the space of the rows. Any y with |y_i| <= 1 and sum y = 0 gives the lower bound
-   sum_i y_i.(x_i - z) on the least value. With u_i = (x_i - z) inverse_i, inverse_i being about
-   1/distance, and r = sum u: rows close to z have inverse_i = 0 and take what they can of -r; the m
-   others have y_i = u_i - rest/m, rest being what is left of r, all shrunk by the longest of them.
-   Pass 1 makes z, the distances and r at once; with inverse from the solver that mostly is enough.
-   If not, pass 2 does r again with the true distances, and pass 3 gets u_i.r and so the true
-   lengths of y. Row i has a unit of its own, scale_i, so that its squares fit a double. */
+/* Passes over the rows. y = x - c, scaled in double builds, where neither the difference of giants
+   nor the square of a denormal fits. */
 
-/* ||(x - z) / unit||^2, unit being a power of two */
-AGGI_INLINE double aggi_gm_square_body(const agg_real *x, const double *z, size_t width,
-                                       double unit) {
-    const double scale = 1 / unit;
+/* clang-format off */
+
+#ifdef AGG_DOUBLE
+  #define AGGI_GM_OFF(x, c, k, s) ((x)[k] * (s)->before - (c)[k] * (s)->before) * (s)->after
+#else
+  #define AGGI_GM_OFF(x, c, k, s) ((double)(x)[k] - (c)[k])
+#endif
+
+/* clang-format on */
+
+/* acc += by y */
+AGGI_INLINE void aggi_gm_add_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                  size_t width, const aggi_gm_scale *s, double by,
+                                  double *AGGI_RESTRICT acc) {
+    size_t k;
+    (void)s;
+    for (k = 0; k < width; k++) acc[k] += by * (AGGI_GM_OFF(x, c, k, s));
+}
+
+/* (y - z).v */
+AGGI_INLINE double aggi_gm_dot_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                    size_t width, const aggi_gm_scale *s,
+                                    const double *AGGI_RESTRICT z, const double *AGGI_RESTRICT v) {
     double lane[8] = {0};
-    if (unit == 1)
-        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] - z[k]));
-    else
-        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] * scale - z[k] * scale));
+    (void)s;
+    AGGI_ADD_IN_LANES(lane, 8, width, k, ((AGGI_GM_OFF(x, c, k, s)) - z[k]) * v[k]);
     return aggi_sum8(lane);
 }
 
-/* r += u (x - z) / unit */
-AGGI_INLINE void aggi_gm_direction_body(const agg_real *AGGI_RESTRICT x,
-                                        const double *AGGI_RESTRICT z, size_t width, double unit,
-                                        double u, double *AGGI_RESTRICT r) {
-    const double scale = 1 / unit;
+/* ||y - z||^2; r += by (y - z) */
+AGGI_INLINE double aggi_gm_fold_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                     size_t width, const aggi_gm_scale *s,
+                                     const double *AGGI_RESTRICT z, double by,
+                                     double *AGGI_RESTRICT r) {
+    double lane[8] = {0};
     size_t k;
-    if (unit == 1)
-        for (k = 0; k < width; k++) r[k] += ((double)x[k] - z[k]) * u;
-    else
-        for (k = 0; k < width; k++) r[k] += ((double)x[k] * scale - z[k] * scale) * u;
+    (void)s;
+    AGGI_ADD_IN_LANES(lane, 8, width, i, aggi_squared((AGGI_GM_OFF(x, c, i, s)) - z[i]));
+    for (k = 0; k < width; k++) r[k] += by * ((AGGI_GM_OFF(x, c, k, s)) - z[k]);
+    return aggi_sum8(lane);
+}
+
+AGGI_INLINE double aggi_gm_norm_body(const double *v, size_t width) {
+    double lane[8] = {0};
+    AGGI_ADD_IN_LANES(lane, 8, width, k, v[k] * v[k]);
+    return aggi_sum8(lane);
 }
 
 #define AGGI_GM_KERNELS(suffix, attribute, vec)                                                    \
-    attribute static double aggi_gm_square##suffix(const agg_real *x, const double *z,             \
-                                                   size_t width, double unit) {                    \
-        return aggi_gm_square_body(x, z, width, unit);                                             \
+    attribute static void aggi_gm_add##suffix(const agg_real *x, const double *c, size_t width,    \
+                                              const aggi_gm_scale *s, double by, double *acc) {    \
+        aggi_gm_add_body(x, c, width, s, by, acc);                                                 \
     }                                                                                              \
-    attribute static void aggi_gm_direction##suffix(                                               \
-        const agg_real *x, const double *z, size_t width, double unit, double u, double *r) {      \
-        aggi_gm_direction_body(x, z, width, unit, u, r);                                           \
+    attribute static double aggi_gm_dot##suffix(const agg_real *x, const double *c, size_t width,  \
+                                                const aggi_gm_scale *s, const double *z,           \
+                                                const double *v) {                                 \
+        return aggi_gm_dot_body(x, c, width, s, z, v);                                             \
+    }                                                                                              \
+    attribute static double aggi_gm_fold##suffix(const agg_real *x, const double *c, size_t width, \
+                                                 const aggi_gm_scale *s, const double *z,          \
+                                                 double by, double *r) {                           \
+        return aggi_gm_fold_body(x, c, width, s, z, by, r);                                        \
+    }                                                                                              \
+    attribute static double aggi_gm_norm##suffix(const double *v, size_t width) {                  \
+        return aggi_gm_norm_body(v, width);                                                        \
     }
 AGGI_TWINS(AGGI_GM_KERNELS, aggi_vec, aggi_wide)
 
-/* Coordinates [at, at + width) of z and of r; where squares is not NULL, squares[i] += those of
-   (x_i - z) / scale_i. */
-static void aggi_gm_block(const aggi_call *c, size_t at, size_t width, double *z, double *r,
-                          double *squares) {
+/* the scale for rows whose distance from the centre has this root */
+static aggi_gm_scale aggi_gm_scale_of(double root) {
+    aggi_gm_scale s;
+    s.before = root > aggi_pow2(200) ? aggi_pow2(-600) : 1;
+    s.after = root < aggi_pow2(-200) ? aggi_pow2(600) : 1;
+    return s;
+}
+
+/* a length whose root is given, as a pass sees it */
+static double aggi_gm_scaled(double root, const aggi_gm_scale *s) {
+    return aggi_squared(root * aggi_root0(s->before * s->after));
+}
+
+/* coordinates [at, at + width) of c and of F */
+static void aggi_gm_force_block(const aggi_call *c, size_t at, size_t width, double *center,
+                                double *force) {
     const aggi_gm *g = &c->gm;
-    const aggi_blend blend = aggi_result(c);
-    const int avx2 = c->avx2;
-    size_t i;
-    (void)aggi_blend_columns(c, &blend, at, width, z);
-    memset(r, 0, width * sizeof *r);
-    for (i = 0; i < g->n; i++) {
-        const agg_real *x = c->x[i] + at;
-        const double unit = g->scale[i];
-        if (squares)
-            squares[i] += AGGI_TWIN_OF_LANES(avx2, width, aggi_gm_square)(x, z, width, unit);
-        AGGI_TWIN(avx2, aggi_gm_direction)(x, z, width, unit, g->inverse[i], r);
+    const agg_real *x = c->x[g->row[g->center]] + at;
+    size_t i, k;
+    for (k = 0; k < width; k++) {
+        center[k] = (double)x[k];
+        force[k] = 0;
+    }
+    for (i = g->n; i < g->all; i++) {
+        const aggi_gm_scale s = aggi_gm_scale_of(g->away[i]);
+        AGGI_TWIN(c->avx2, aggi_gm_add)
+        (c->x[g->row[i]] + at, center, width, &s, g->factor[i], force);
     }
 }
 
-/* part: n squared distances, then ||r||^2; c->out = z */
-static void aggi_gm_pass1(void *arg, size_t s) {
+/* part: the n dots y_i.F, then ||F||^2 */
+static void aggi_gm_force_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
-    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (n + 1), z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, k;
-    memset(sum, 0, (n + 1) * sizeof *sum);
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_block(c, at, width, z, r, sum);
-        for (k = 0; k < width; k++) {
-            c->out[at + k] = (agg_real)z[k];
-            sum[n] += r[k] * r[k];
-        }
-    }
-}
-
-/* part: ||r||^2 */
-static void aggi_gm_pass2(void *arg, size_t s) {
-    const aggi_call *c = (const aggi_call *)arg;
+    const aggi_gm *g = &c->gm;
     const size_t end = aggi_slice_begin(c, s + 1);
-    double total = 0, z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, k;
+    double *sum = c->part + s * (g->n + 1), center[AGGI_BLOCK], force[AGGI_BLOCK];
+    const double zero[AGGI_BLOCK] = {0};
+    size_t at, width, i;
+    memset(sum, 0, (g->n + 1) * sizeof *sum);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_block(c, at, width, z, r, NULL);
-        for (k = 0; k < width; k++) total += r[k] * r[k];
-    }
-    c->part[s] = total;
-}
-
-/* part: n times (x_i - z).r / scale_i */
-static void aggi_gm_pass3(void *arg, size_t s) {
-    const aggi_call *c = (const aggi_call *)arg;
-    const size_t n = c->n, end = aggi_slice_begin(c, s + 1);
-    double *dot = c->part + s * n, z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
-    memset(dot, 0, n * sizeof *dot);
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_block(c, at, width, z, r, NULL);
-        for (i = 0; i < n; i++) {
-            const double scale = 1 / c->gm.scale[i];
-            for (k = 0; k < width; k++)
-                dot[i] += ((double)c->x[i][at + k] * scale - z[k] * scale) * r[k];
-        }
+        aggi_gm_force_block(c, at, width, center, force);
+        for (i = 0; i < g->n; i++)
+            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_dot)(
+                c->x[g->row[i]] + at, center, width, &g->scale, zero, force);
+        sum[g->n] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_norm)(force, width);
     }
 }
 
-/* the unit of row i, in that of the ball */
-static double aggi_gm_unit(const aggi_gm *g, size_t i) {
-    return aggi_min(aggi_ratio(aggi_root0(g->scale[i]), g->unit), 1e290);
-}
-
-/* inverse_i = 1/d_i in units of scale_i, 0 for rows close to z; returns the number of the others */
-static double aggi_gm_invert(aggi_gm *g, double close) {
-    double m = 0;
-    size_t i;
-    for (i = 0; i < g->n; i++) {
-        g->inverse[i] = g->d[i] > close ? aggi_gm_unit(g, i) / g->d[i] : 0;
-        m += g->inverse[i] > 0;
-    }
-    return m;
-}
-
-/* The bound when ||u_i|| <= longest and ||r|| = r. */
-static double aggi_gm_bound(const aggi_gm *g, double r, double longest) {
-    double least = 0, m = 0, rest, sum = 0;
-    size_t i;
-    for (i = 0; i < g->n; i++) {
-        m += g->inverse[i] > 0;
-        least += g->inverse[i] > 0 ? g->d[i] / longest : -g->d[i];
-        sum += g->d[i];
-    }
-    rest = aggi_max(0, r - ((double)g->n - m)) / (m * longest);
-    return (least - rest * sum) / (1 + rest);
-}
-
-/* The bound with the true lengths of y; rest = kappa r. */
-static double aggi_gm_sharp_bound(aggi_call *c, double close, double r, double m) {
-    const aggi_gm *g = &c->gm;
-    const double kappa = 1 - ((double)g->n - m) / r;
-    double least = 0, longest = 1;
-    size_t i;
-    (void)aggi_sum_slices(c, aggi_gm_pass3, c, g->n);
-    for (i = 0; i < g->n; i++) {
-        const double dot = c->part[i] * (g->inverse[i] * kappa / m); /* u_i.rest/m */
-        least += g->d[i] > close ? g->d[i] * (1 - dot) : -g->d[i];
-        if (g->d[i] > close)
-            longest = aggi_max(longest, aggi_root0(1 - 2 * dot + aggi_squared(kappa * r / m)));
-    }
-    return least / longest;
-}
-
-/* The bound with the true distances d, for a value that the quick one did not prove. */
-static double aggi_gm_slow_bound(aggi_call *c, double value) {
+/* sets force and along */
+static int aggi_gm_find_force(aggi_call *c) {
     aggi_gm *g = &c->gm;
-    const double close = aggi_gm_close(g, value), m = aggi_gm_invert(g, close);
-    double r, least;
-    (void)aggi_sum_slices(c, aggi_gm_pass2, c, 1);
-    r = aggi_root0(c->part[0]);
-    least = aggi_gm_bound(g, r, 1);
-    if (value <= least * (1 + g->gap)) return least; /* as it is whenever r <= n - m */
-    return aggi_max(least, aggi_gm_sharp_bound(c, close, r, m));
-}
-
-/* Sets c->out, c->report.gap, and d = the exact distances to z, for the point c->weight. d holds
-   about what they are before. */
-static int aggi_gm_prove(aggi_call *c) {
-    aggi_gm *g = &c->gm;
-    double least, value = 0, r, longest = 0;
     size_t i;
-    (void)aggi_gm_invert(g, aggi_gm_close(g, aggi_sum(g->d, g->n)));
-    if (aggi_sum_slices(c, aggi_gm_pass1, c, g->n + 1)) return AGGI_NOT_FINITE;
-    r = aggi_root0(c->part[g->n]);
-    for (i = 0; i < g->n; i++) {
-        const double distance = aggi_root0(c->part[i]);
-        longest = aggi_max(longest, distance * g->inverse[i]);
-        g->d[i] = distance * aggi_gm_unit(g, i);
-        value += g->d[i];
-    }
-    c->report.gap = 0;
-    if (!(value > 0)) return AGG_OK;
-    least = aggi_gm_bound(g, r, aggi_max(1, longest));
-    if (!(value <= least * (1 + g->gap))) least = aggi_gm_slow_bound(c, value);
-    c->report.gap = least > 0 ? aggi_max(0, value / least - 1) : aggi_infinity();
+    g->force = 0;
+    memset(g->along, 0, g->n * sizeof *g->along);
+    if (g->n == g->all) return AGG_OK;
+    if (aggi_sum_slices(c, aggi_gm_force_run, c, g->n + 1)) return AGGI_NOT_FINITE;
+    g->force = aggi_root0(c->part[g->n]);
+    for (i = 0; i < g->n && g->force > 0; i++) g->along[i] = c->part[i] / g->force / g->size;
     return AGG_OK;
 }
 
-/* part: the dots of all pairs (x_i - z)/scale_i, (x_j - z)/scale_j */
-static void aggi_gm_dots_run(void *arg, size_t s) {
-    const aggi_call *c = (const aggi_call *)arg;
-    const aggi_blend blend = aggi_result(c);
-    const size_t n = c->n, pairs = n * (n - 1) / 2, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * pairs, z[AGGI_BLOCK];
-    size_t at, width, i, j, p;
-    memset(sum, 0, pairs * sizeof *sum);
+typedef struct aggi_gm_job {
+    const aggi_call *c;
+    const double *w; /* of the point */
+    int dots;        /* are they wanted? */
+} aggi_gm_job;
+
+/* coordinates [at, at + width) of c, of z - c, and r = F */
+static void aggi_gm_point_block(const aggi_gm_job *job, size_t at, size_t width, double *center,
+                                double *z, double *r) {
+    const aggi_call *c = job->c;
+    const aggi_gm *g = &c->gm;
+    const double end = g->force > 0 ? job->w[g->n] * g->size / g->force : 0;
+    size_t i, k;
+    aggi_gm_force_block(c, at, width, center, r);
+    for (k = 0; k < width; k++) z[k] = end * r[k];
+    for (i = 0; i < g->n; i++)
+        if (job->w[i] != 0) AGGI_TWIN(c->avx2, aggi_gm_add)
+    (c->x[g->row[i]] + at, center, width, &g->scale, job->w[i], z);
+}
+
+/* part: the squares of the n distances, ||r||^2, and the dots (x_i - z).r; c->out = z */
+static void aggi_gm_prove_run(void *arg, size_t s) {
+    const aggi_gm_job *job = (const aggi_gm_job *)arg;
+    const aggi_call *c = job->c;
+    const aggi_gm *g = &c->gm;
+    const size_t n = g->n, end = aggi_slice_begin(c, s + 1);
+    double *sum = c->part + s * (2 * n + 1), center[AGGI_BLOCK], z[AGGI_BLOCK], r[AGGI_BLOCK];
+    size_t at, width, i, k;
+    memset(sum, 0, (2 * n + 1) * sizeof *sum);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = aggi_width(at, end, AGGI_BLOCK);
-        (void)aggi_blend_columns(c, &blend, at, width, z);
-        for (i = 0, p = 0; i < n; i++) {
-            for (j = i + 1; j < n; j++, p++) {
-                const double si = 1 / c->gm.scale[i], sj = 1 / c->gm.scale[j];
-                const agg_real *x = c->x[i] + at, *y = c->x[j] + at;
-                double lane[8] = {0};
-                AGGI_ADD_IN_LANES(lane, 8, width, k,
-                                  ((double)x[k] * si - z[k] * si) *
-                                      ((double)y[k] * sj - z[k] * sj));
-                sum[p] += aggi_sum8(lane);
-            }
-        }
+        aggi_gm_point_block(job, at, width, center, z, r);
+        for (i = 0; i < n; i++)
+            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_fold)(
+                c->x[g->row[i]] + at, center, width, &g->scale, z, g->factor[i], r);
+        for (i = 0; i < n && job->dots; i++)
+            sum[n + 1 + i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_dot)(
+                c->x[g->row[i]] + at, center, width, &g->scale, z, r);
+        sum[n] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_norm)(r, width);
+        for (k = 0; k < width; k++)
+            c->out[at + k] = (agg_real)aggi_clamp(
+                (center[k] * g->scale.before + z[k] / g->scale.after) / g->scale.before);
     }
 }
 
-/* The cosines from (x_i - z).(x_j - z) itself, for rows where rounding in the squared distances was
-   too coarse, as with rows almost on a line. */
-static void aggi_gm_exact_cosines(aggi_call *c) {
+/* One pass: c->out, the true distances p->d of the point, and its excess. The directions are made
+   with the distances that p->d held before, so their lengths are off by a little, which counts.
+   dots: g->dot as well. */
+static int aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots, double *excess) {
     aggi_gm *g = &c->gm;
-    const size_t n = g->n;
-    const double *dot = c->part;
-    size_t i, j;
-    (void)aggi_sum_slices(c, aggi_gm_dots_run, c, n * (n - 1) / 2);
-    for (i = 0; i < n; i++) {
-        const double di = g->d[i] / aggi_ratio(aggi_root0(g->scale[i]), g->unit);
-        g->cosine[i * n + i] = g->d[i] > 0;
-        for (j = i + 1; j < n; j++, dot++) {
-            const double dj = g->d[j] / aggi_ratio(aggi_root0(g->scale[j]), g->unit);
-            const double v = di > 0 && dj > 0 ? aggi_max(-1, aggi_min(*dot / di / dj, 1)) : 0;
-            g->cosine[i * n + j] = g->cosine[j * n + i] = v;
-        }
+    double r;
+    aggi_gm_job job;
+    size_t i;
+    job.c = c;
+    job.w = p->w;
+    job.dots = dots;
+    (void)aggi_gm_invert(g, p->d, aggi_gm_close(g, p->d));
+    for (i = 0; i < g->n; i++) g->factor[i] = g->inverse[i] / g->size;
+    if (aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1)) return AGGI_NOT_FINITE;
+    r = aggi_root0(c->part[g->n]);
+    for (i = 0; i < g->n; i++) {
+        p->d[i] = aggi_root0(c->part[i]) / g->size;
+        g->dot[i] = c->part[g->n + 1 + i] * g->factor[i];
+        if (!(g->inverse[i] > 0)) continue;
+        r += aggi_abs(p->d[i] * g->inverse[i] - 1);
+        g->inverse[i] = p->d[i] > 0 ? 1 / p->d[i] : 0;
     }
+    *excess = aggi_gm_excess(g, p->d, r);
+    return AGG_OK;
 }
 
-/* A few Newton steps with exact angles and distances. A step counts if it proves more and is not
-   uphill: where angles are rounding alone, it can go anywhere. g->w is the best point. */
+/* the same, once more with the distances found if that is not enough */
+static int aggi_gm_prove(aggi_call *c, const aggi_gm_point *p, double *excess) {
+    const int status = aggi_gm_pass(c, p, 0, excess);
+    return status || *excess <= c->gm.wanted ? status : aggi_gm_pass(c, p, 1, excess);
+}
+
+/* step = Newton's, with the true distances and dots and the angles that the matrix has */
+static void aggi_gm_true_newton(const aggi_gm *g) {
+    aggi_gm_point seen = g->to;
+    size_t i;
+    aggi_gm_times(g, g->at.w, g->at.q);
+    seen.w = g->at.w;
+    seen.q = g->at.q;
+    (void)aggi_gm_measure(g, &seen);
+    for (i = 0; i < g->n; i++)
+        g->mend[i] = g->inverse[i] > 0 ? 1 - aggi_squared(seen.d[i] * g->inverse[i]) : 0;
+    aggi_gm_newton(g, g->dot);
+}
+
+/* Proves the point. If that fails, takes steps from it that count if they prove more: a step has
+   the true gradient, so that its end is the optimum however rough the angles are. */
 static int aggi_gm_polish(aggi_call *c) {
     aggi_gm *g = &c->gm;
-    const double most = aggi_sum(g->d, g->n) * (1 + 1e-15 * (double)g->n);
-    double best = c->report.gap, by = 1;
+    double excess, best, by = 1;
     size_t t;
-    int status = AGG_OK;
-    memcpy(g->w, c->weight, g->n * sizeof *g->w);
-    for (t = 0; t < 16 && status == AGG_OK && best > g->gap && by > 0.01; t++) {
-        if (by >= 1) {
-            aggi_gm_exact_cosines(c);
-            if (!aggi_gm_newton(g)) break;
-        }
-        aggi_gm_move(g, by, c->weight);
-        status = aggi_gm_prove(c);
-        if (c->report.gap < best && aggi_sum(g->d, g->n) <= most) {
-            best = c->report.gap;
-            memcpy(g->w, c->weight, g->n * sizeof *g->w);
-            by = 1;
-        } else {
-            by /= 4;
-        }
+    int status = aggi_gm_prove(c, &g->at, &best);
+    excess = best;
+    for (t = 0; t < 16 && status == AGG_OK && best > g->wanted && by > 0.01; t++) {
+        if (by >= 1) aggi_gm_true_newton(g);
+        (void)aggi_gm_try(g, by);
+        status = aggi_gm_prove(c, &g->to, &excess);
+        by = excess < best ? 1 : by / 4;
+        if (!(excess < best)) continue;
+        best = excess;
+        aggi_gm_accept(g);
     }
-    memcpy(c->weight, g->w, g->n * sizeof *g->w);
-    return status == AGG_OK && c->report.gap > best ? aggi_gm_prove(c) : status;
-}
-
-/* The units, and the centre of the smallest ball of a majority as the point. */
-static void aggi_gm_start(aggi_call *c, size_t center, double radius) {
-    aggi_gm *g = &c->gm;
-    size_t i;
-    g->n = c->n;
-    g->gap = aggi_gap_sought(c->desc);
-    g->unit = radius > 0 ? aggi_pair_root(&c->pairs, radius) : 1;
-    for (i = 0; i < g->n; i++) {
-        const double root = aggi_pair_root(&c->pairs, c->pairs.entry[center * g->n + i]);
-        g->scale[i] = c->pairs.wide ? aggi_even_power(aggi_max(root, g->unit)) : 1;
-        g->w[i] = i == center;
-        g->d[i] = aggi_min(aggi_ratio(root, g->unit), 1e290);
-        g->pull[i] = 1;
-    }
-}
-
-/* c->weight = w for the rows themselves: what a row was pulled in by goes to the centre */
-static void aggi_gm_weigh(aggi_call *c, size_t center) {
-    const aggi_gm *g = &c->gm;
-    const double total = aggi_sum(g->w, g->n);
-    size_t i;
-    for (i = 0; i < g->n; i++) c->weight[i] = g->w[i] / total * g->pull[i];
-    for (i = 0; i < g->n; i++) c->weight[center] += g->w[i] / total * (1 - g->pull[i]);
-    c->total = 1;
-}
-
-/* Distances, solve, prove. If the ball has radius 0 a majority coincides, and is the median. */
-static int aggi_gm_attempt(aggi_call *c, int exact) {
-    aggi_gm *g = &c->gm;
-    double radius;
-    size_t i, center;
-    int status = aggi_find_pairs(c, exact);
-    if (status) return status;
-    center = aggi_best_ball(c, c->n / 2 + 1, &radius);
-    aggi_gm_start(c, center, radius);
-    if (radius > 0) {
-        aggi_gm_squares(c, center, radius);
-        aggi_gm_solve(g);
-    }
-    aggi_gm_weigh(c, center);
-    status = aggi_gm_prove(c);
-    for (i = 0; i < g->n; i++) /* next to a distance of 1e280 radii all others are rounding */
-        if (!(g->pull[i] > 0)) c->report.gap = 0;
+    if (status == AGG_OK && excess > best) status = aggi_gm_prove(c, &g->at, &best);
+    c->report.gap = best / (double)g->all;
     return status;
 }
 
-/* Newton's weights can be negative where rows coincide or outnumber the coordinates. The report
-   then has Weiszfeld's, which are 1/distance and name the same point. */
-static void aggi_gm_shares(aggi_call *c) {
-    const double *d = c->gm.d;
-    double nearest = aggi_infinity(), sum = 0, least = 0;
-    size_t i;
-    for (i = 0; i < c->n; i++) {
-        nearest = aggi_min(nearest, d[i]);
-        least = aggi_min(least, c->weight[i]);
+/* near rows, far rows, and the scale of the passes */
+static void aggi_gm_split(aggi_call *c, size_t center) {
+    aggi_gm *g = &c->gm;
+    const double *from = c->pairs.entry + center * c->n;
+    size_t i, end = c->n;
+    g->n = 0;
+    g->scale = aggi_gm_scale_of(g->root);
+    g->size = aggi_gm_scaled(g->root, &g->scale);
+    for (i = c->n; i-- > 0;) {
+        const double root = aggi_pair_root(&c->pairs, from[i]);
+        if (aggi_ratio(root, g->root) <= AGGI_FAR) continue;
+        g->row[--end] = i;
+        g->away[end] = root;
     }
     for (i = 0; i < c->n; i++) {
-        if (least < 0) c->weight[i] = d[i] > nearest ? nearest / d[i] : 1;
-        sum += c->weight[i];
+        const double root = aggi_pair_root(&c->pairs, from[i]);
+        if (!(aggi_ratio(root, g->root) <= AGGI_FAR)) continue;
+        if (i == center) g->center = g->n;
+        g->away[g->n] = root;
+        g->row[g->n++] = i;
     }
-    for (i = 0; i < c->n; i++) c->weight[i] /= sum;
+    for (i = g->n; i < c->n; i++) {
+        const aggi_gm_scale s = aggi_gm_scale_of(g->away[i]);
+        g->factor[i] = 1 / aggi_gm_scaled(g->away[i], &s);
+    }
 }
 
-/* What does not reach the goal is tried again with distances in double, which rows far away and few
-   coordinates need, and then polished. No more than the goal: next to giants, polishing beyond it
-   loses the other rows in rounding. */
+/* the squares of the near rows, moved together at the front of the matrix */
+static void aggi_gm_squares(aggi_call *c, double radius) {
+    aggi_gm *g = &c->gm;
+    double *to = c->pairs.entry;
+    size_t i, j;
+    g->square = to;
+    g->unit = c->pairs.wide ? 1 : radius;
+    if (!c->pairs.wide && g->n == g->all) return;
+    for (i = 0; i < g->n; i++)
+        for (j = 0; j < g->n; j++) {
+            const double v = c->pairs.entry[g->row[i] * c->n + g->row[j]];
+            *to++ = c->pairs.wide ? aggi_pair_square(&c->pairs, v, radius) : v;
+        }
+}
+
+/* c->weight of the rows: F is made of the far ones, as seen from the centre */
+static void aggi_gm_weigh(aggi_call *c, const double *w, double end) {
+    const aggi_gm *g = &c->gm;
+    size_t i;
+    for (i = 0; i < g->n; i++) c->weight[g->row[i]] = w[i];
+    for (; i < g->all; i++) {
+        const double share = end / aggi_ratio(g->away[i], g->root);
+        c->weight[g->row[i]] = share;
+        c->weight[g->row[g->center]] -= share;
+    }
+    c->total = 1;
+}
+
+/* a majority coincides, and is the median */
+static int aggi_gm_coincide(aggi_call *c, size_t center) {
+    aggi_blend blend;
+    c->report.gap = 0;
+    aggi_choose(c, &center, 1);
+    blend = aggi_result(c);
+    return aggi_combine(c, &blend);
+}
+
+/* Distances, solve, prove. */
+static int aggi_gm_attempt(aggi_call *c, int exact) {
+    aggi_gm *g = &c->gm;
+    double radius;
+    size_t center;
+    int status = aggi_find_pairs(c, exact);
+    if (status) return status;
+    center = aggi_best_ball(c, c->n / 2 + 1, &radius);
+    if (!(radius > 0)) return aggi_gm_coincide(c, center);
+    g->all = c->n;
+    g->avx2 = c->avx2;
+    g->root = aggi_pair_root(&c->pairs, radius);
+    aggi_gm_split(c, center);
+    if (aggi_gm_find_force(c)) return AGGI_NOT_FINITE;
+    aggi_gm_squares(c, radius);
+    aggi_gm_solve(g);
+    status = aggi_gm_polish(c);
+    aggi_gm_weigh(c, g->at.w, g->force > 0 ? g->at.w[g->n] / g->force : 0);
+    return status;
+}
+
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. */
+static int aggi_gm_is_hull(const aggi_call *c) {
+    size_t i;
+    for (i = 0; i < c->n; i++)
+        if (c->weight[i] < 0) return 0;
+    return 1;
+}
+
+/* Weiszfeld's weights, which are 1/distance and name the same point. */
+static void aggi_gm_shares(aggi_call *c) {
+    const aggi_gm *g = &c->gm;
+    double nearest = aggi_infinity(), sum = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) nearest = aggi_min(nearest, g->at.d[i]);
+    for (i = 0; i < g->n; i++) g->to.d[i] = g->at.d[i] > nearest ? nearest / g->at.d[i] : 1;
+    sum = aggi_sum(g->to.d, g->n);
+    aggi_gm_weigh(c, g->to.d, nearest);
+    c->total = sum;
+}
+
+/* z is moved towards the centre of the smallest ball of n-f rows: (3) above. Returns the share that
+   is left of it. */
+static double aggi_gm_retreat(aggi_call *c, size_t *center) {
+    const aggi_gm *g = &c->gm;
+    const double most = aggi_gm_c((double)c->n, (double)c->f) - 1;
+    const size_t old = g->row[g->center];
+    double radius, root, off;
+    (void)aggi_find_pairs(c, 1);
+    *center = aggi_best_ball(c, c->n - c->f, &radius);
+    root = aggi_pair_root(&c->pairs, radius);
+    off = g->at.d[g->center] * aggi_ratio(g->root, root) +
+          aggi_ratio(aggi_pair_root(&c->pairs, c->pairs.entry[*center * c->n + old]), root);
+    return off <= most ? 1 : aggi_finite(off) ? most / off : 0;
+}
+
+/* c->weight becomes that of left z + (1 - left) x_center */
+static void aggi_gm_toward(aggi_call *c, size_t center, double left) {
+    size_t i;
+    for (i = 0; i < c->n; i++) c->weight[i] *= left / c->total;
+    c->weight[center] += 1 - left;
+    c->total = 1;
+}
+
+static void aggi_gm_hull_run(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    agg_real low[AGGI_BLOCK], high[AGGI_BLOCK];
+    size_t at, width, i, k;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        memcpy(low, c->x[0] + at, width * sizeof *low);
+        memcpy(high, low, width * sizeof *high);
+        for (i = 1; i < c->n; i++) {
+            const agg_real *AGGI_RESTRICT x = c->x[i] + at;
+            for (k = 0; k < width; k++) {
+                low[k] = x[k] < low[k] ? x[k] : low[k];
+                high[k] = x[k] > high[k] ? x[k] : high[k];
+            }
+        }
+        for (k = 0; k < width; k++) {
+            const agg_real v = c->out[at + k], most = v < high[k] ? v : high[k];
+            c->out[at + k] = most > low[k] ? most : low[k];
+        }
+    }
+}
+
+/* Makes the result of a point, of which report.gap is proven. Every coordinate of it is between
+   those of the rows: going to the nearest such number brings it nearer to every row. */
+static int aggi_gm_finish(aggi_call *c) {
+    const double most = aggi_gm_most_excess((double)c->n, (double)c->f) / (double)c->n;
+    const int hull = aggi_gm_is_hull(c);
+    double left = 1;
+    size_t center = 0;
+    if (!(c->report.gap <= most)) {
+        aggi_blend blend;
+        left = aggi_gm_retreat(c, &center);
+        aggi_gm_toward(c, center, left);
+        blend = aggi_result(c);
+        (void)aggi_combine(c, &blend);
+    }
+    aggi_run(c, aggi_gm_hull_run, c);
+    if (!hull && c->report.weight) {
+        aggi_gm_shares(c);
+        aggi_gm_toward(c, center, left);
+    }
+    return c->report.gap <= aggi_min(aggi_gap(c->desc), most) ? AGG_OK : AGG_INEXACT;
+}
+
+/* What does not reach the goal is tried again with distances in double, which rows far away, few
+   coordinates and rows close to the median need. */
 static int aggi_geometric_median(aggi_call *c) {
-    const double goal = aggi_gap_sought(c->desc);
-    int status = aggi_gm_attempt(c, 0);
-    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_attempt(c, 1);
-    if (status == AGG_OK && c->report.gap > goal) status = aggi_gm_polish(c);
-    if (status != AGG_OK) return status;
-    if (c->report.weight) aggi_gm_shares(c);
-    return c->report.gap <= aggi_gap(c->desc) ? AGG_OK : AGG_INEXACT;
+    const double n = (double)c->n, most = aggi_gm_most_excess(n, (double)c->f);
+    int status;
+    c->gm.wanted = aggi_min(aggi_gap_sought(c->desc) * n, most);
+    status = aggi_gm_attempt(c, 0);
+    if (status == AGG_OK && c->report.gap * n > c->gm.wanted) status = aggi_gm_attempt(c, 1);
+    return status == AGG_OK ? aggi_gm_finish(c) : status;
 }
 
 /* ---- 10 mean, Bulyan, CClip, CGE, MoNNA ------------------------------------------------------ */
@@ -3619,7 +3765,7 @@ static double aggi_lambda_krum(double n, double f, double dim) {
 
 static double aggi_lambda_gm(double n, double f, double dim) {
     (void)dim;
-    return 1 + aggi_root0((n - f) * (n - f) / (n * (n - 2 * f)));
+    return 1 + aggi_gm_c(n, f);
 }
 
 static double aggi_lambda_mean(double n, double f, double dim) {
@@ -3742,7 +3888,7 @@ static int aggi_sizes_fit(const agg_desc *d) {
 /* the most sums that a kernel makes of a slice */
 static size_t aggi_most_sums(int needs, size_t n) {
     const size_t pairs = n * (n - 1) / 2;
-    return (needs & AGGI_PAIRS) && pairs > n + 1 ? pairs : n + 1;
+    return (needs & AGGI_PAIRS) && pairs > 2 * n + 1 ? pairs : 2 * n + 1;
 }
 
 /* The one place that knows how much memory a desc needs. */
@@ -4342,7 +4488,9 @@ AGGI_END_CODE
                    agg_rule_is_order_optimal; AGG_RULE_LIST and AGG_ATTACK_LIST are gone (ask
                    agg_rule_name() and agg_attack_name()). New: agg_pre_name(). AGG_NO_DISPATCH
                    serves both headers. Square roots are correctly rounded: some results in double
-                   have other last bits. agg_scratch_size() gives other sizes.
+                   have other last bits. agg_scratch_size() gives other sizes. GM: the gap is
+                   relative to what honest rows contribute, not to the distances of giants, so that
+                   AGG_OK implies lambda; AGG_INEXACT has a guarantee; other last bits.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
                    reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
                    -funsafe-math-optimizations, the i387).

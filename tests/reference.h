@@ -1026,9 +1026,27 @@ static inline void ref_spread_weights(const ref_set *s, const double *w, double 
     }
 }
 
-/* ---- the guarantee: the largest ||out - mean_G|| / diam_G over all G of n-f rows. slack:
-   allowed rounding of out, which is subtracted from the numerator as slack times the largest
-   number in G. */
+/* ---- the guarantee: ||out - mean_G|| / diam_G for a set G of k rows. slack: allowed rounding of
+   out, which is subtracted from the numerator as slack times the largest number in G. */
+static inline ref_num ref_set_ratio(const agg_real *const *x, const ref_num *d2, size_t n,
+                                    size_t dim, const size_t *s, size_t k, const agg_real *out,
+                                    ref_num slack) {
+    ref_num miss = 0, top = 0, diameter = ref_sqrt(ref_diameter2(d2, n, s, k));
+    for (size_t c = 0; c < dim; c++) {
+        ref_num sum = 0;
+        for (size_t i = 0; i < k; i++) {
+            sum += (ref_num)x[s[i]][c];
+            if (ref_abs((ref_num)x[s[i]][c]) > top) top = ref_abs((ref_num)x[s[i]][c]);
+        }
+        sum = sum / (ref_num)k - (ref_num)out[c];
+        miss += sum * sum;
+    }
+    /* below that, rounding is not relative */
+    miss = ref_sqrt(miss) - slack * (top + (ref_num)REAL_MIN);
+    return miss <= 0 ? 0 : diameter > 0 ? miss / diameter : (ref_num)INFINITY;
+}
+
+/* the largest over all G of n-f rows */
 static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t dim, size_t f,
                                      const agg_real *out, ref_num slack) {
     const size_t k = n - f;
@@ -1036,22 +1054,35 @@ static inline ref_num ref_resilience(const agg_real *const *x, size_t n, size_t 
     ref_num *d2 = ref_distances2(x, n, dim), worst = 0;
     ref_first_subset(s, k);
     do {
-        ref_num miss = 0, top = 0, diameter = ref_sqrt(ref_diameter2(d2, n, s, k)), ratio;
-        for (size_t c = 0; c < dim; c++) {
-            ref_num sum = 0;
-            for (size_t i = 0; i < k; i++) {
-                sum += (ref_num)x[s[i]][c];
-                if (ref_abs((ref_num)x[s[i]][c]) > top) top = ref_abs((ref_num)x[s[i]][c]);
-            }
-            sum = sum / (ref_num)k - (ref_num)out[c];
-            miss += sum * sum;
-        }
-        /* below that, rounding is not relative */
-        miss = ref_sqrt(miss) - slack * (top + (ref_num)REAL_MIN);
-        ratio = miss <= 0 ? 0 : diameter > 0 ? miss / diameter : (ref_num)INFINITY;
+        const ref_num ratio = ref_set_ratio(x, d2, n, dim, s, k, out, slack);
         if (ratio > worst) worst = ratio;
     } while (ref_next_subset(s, k, n));
     free(s);
+    free(d2);
+    return worst;
+}
+
+/* A lower bound of it where there are too many G: those of the n-f rows nearest to a row. Narrow
+   sets are the ones that matter, for their diameter is small. */
+static inline ref_num ref_resilience_of_balls(const agg_real *const *x, size_t n, size_t dim,
+                                              size_t f, const agg_real *out, ref_num slack) {
+    const size_t k = n - f;
+    size_t *s = (size_t *)ref_alloc(k, sizeof *s);
+    ref_item *item = (ref_item *)ref_alloc(n, sizeof *item);
+    ref_num *d2 = ref_distances2(x, n, dim), worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        ref_num ratio;
+        for (size_t j = 0; j < n; j++) {
+            item[j].row = j;
+            item[j].key = d2[i * n + j];
+        }
+        ref_sort(item, n);
+        for (size_t j = 0; j < k; j++) s[j] = item[j].row;
+        ratio = ref_set_ratio(x, d2, n, dim, s, k, out, slack);
+        if (ratio > worst) worst = ratio;
+    }
+    free(s);
+    free(item);
     free(d2);
     return worst;
 }

@@ -1,12 +1,13 @@
 /* The inequality  ||F(x) - mean_G|| <= lambda diam_G  for every G of n-f rows, attacked by hill
-   climbing, and by everything a float can hold. The table printed at the end shows how close the
-   attacks came. */
+   climbing, by scenes of several scales, and by everything a float can hold. The tables printed at
+   the end show how close the attacks came. */
 #include "implementation.h"
 #include "aggregators.h"
 #include "greatest.h"
 #include <math.h>
 #include "common.h"
 #include "reference.h"
+#include "structured.h"
 
 static const agg_rule table[] = {AGG_MDA,  AGG_CWTM,       AGG_MEAMED, AGG_CWMED,
                                  AGG_KRUM, AGG_MULTI_KRUM, AGG_GM};
@@ -110,6 +111,78 @@ static void print_table(void) {
                 printf("  %5.3f / %5.3f", found[i][n][f].ratio, found[i][n][f].lambda);
             printf("\n");
         }
+}
+
+/* ---- scenes of several scales, with rows enough for the scales to matter ---- */
+static const struct scene_size {
+    size_t n, f;
+    size_t tries;
+} sizes[] = {{7, 3, 300}, {9, 4, 200}, {21, 10, 60}, {41, 20, 12}, {97, 48, 3}, {100, 30, 3}};
+#define SIZES (sizeof sizes / sizeof *sizes)
+
+static double scene_found[TABLE][SIZES]; /* ratio / lambda */
+
+/* ratio / lambda of a lower bound of the ratio; -1 if something broke */
+static double scene_value(const agg_desc *d, const scene *sc, uint64_t seed) {
+    rows x = rows_new(d->n, d->dim);
+    agg_real *out = (agg_real *)need(calloc(d->dim, sizeof *out));
+    const ref_num slack = SLACK * (ref_num)sqrt((double)d->dim);
+    double lambda = agg_lambda(d->rule, d->n, d->f, d->dim), ratio = -1;
+    rng r = rng_make(seed);
+    agg_status s;
+    scene_rows(sc, &x, d->f, &r);
+    s = run(d, x.row, out, NULL);
+    if (s == AGG_INEXACT && d->rule == AGG_MDA) lambda *= 1.5;
+    if (wrote(s) && all_finite(out, d->dim))
+        ratio = (double)(d->n < 9 ? ref_resilience(x.row, d->n, d->dim, d->f, out, slack)
+                                  : ref_resilience_of_balls(x.row, d->n, d->dim, d->f, out, slack));
+    free(out);
+    rows_free(&x);
+    return ratio / lambda;
+}
+
+static double scene_climb(const agg_desc *d, size_t tries, rng *r) {
+    const uint64_t seed = rng_next(r);
+    scene at = scene_random(d->n, d->f, r);
+    double best = scene_value(d, &at, seed), step = 1;
+    for (size_t t = 0; t < tries && best >= 0; t++) {
+        const scene next =
+            t % 8 == 7 ? scene_random(d->n, d->f, r) : scene_near(&at, d->n, d->f, step, r);
+        const double value = scene_value(d, &next, seed);
+        step = value > best ? step * 1.5 : step * 0.9;
+        if (value < 0) return value;
+        if (!(value > best)) continue;
+        best = value;
+        at = next;
+    }
+    return best;
+}
+
+TEST structured_adversary(size_t which) {
+    const agg_rule rule = table[which];
+    rng r = rng_make(60 + which);
+    for (size_t c = 0; c < SIZES; c++) {
+        const size_t n = sizes[c].n, f = sizes[c].f;
+        for (int start = 0; start < 4; start++) {
+            const agg_desc d = agg_make_desc(rule, n, scene_dim(n, f, 50), f);
+            const double best = scene_climb(&d, rounds(sizes[c].tries) / 4, &r);
+            if (!(best >= 0 && best <= 1 + 1e-5))
+                FAILm(WHY("%s n %zu f %zu: %.9g of lambda", agg_rule_name(rule), n, f, best));
+            if (best > scene_found[which][c]) scene_found[which][c] = best;
+        }
+    }
+    PASS();
+}
+
+static void print_scenes(void) {
+    printf("\nLargest ratio / lambda of a structured adversary:\n  n  f");
+    for (size_t i = 0; i < TABLE; i++) printf("  %-10s", agg_rule_name(table[i]));
+    printf("\n");
+    for (size_t c = 0; c < SIZES; c++) {
+        printf("%3zu %2zu", sizes[c].n, sizes[c].f);
+        for (size_t i = 0; i < TABLE; i++) printf("  %10.3f", scene_found[i][c]);
+        printf("\n");
+    }
 }
 
 /* ---- extremes ---- */
@@ -318,6 +391,10 @@ SUITE(guarantee) {
         greatest_set_test_suffix(agg_rule_name(table[i]));
         RUN_TESTp(hill_climbing, i);
     }
+    for (size_t i = 0; i < TABLE; i++) {
+        greatest_set_test_suffix(agg_rule_name(table[i]));
+        RUN_TESTp(structured_adversary, i);
+    }
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         if (rule_at(i) == AGG_MEAN) continue;
         greatest_set_test_suffix(agg_rule_name(rule_at(i)));
@@ -346,5 +423,6 @@ int main(int argc, char **argv) {
     RUN_SUITE(guarantee);
     RUN_SUITE(resilience);
     print_table();
+    print_scenes();
     GREATEST_MAIN_END();
 }

@@ -167,7 +167,7 @@ TEST rules_break_down_where_they_say(void) {
 static int memory_follows(const aggi_call *c, int needs) {
     return !c->pairs.entry == !(needs & AGGI_PAIRS) &&
            !c->columns.block == !(needs & AGGI_COLUMNS) &&
-           !c->cover.edge == !(needs & AGGI_COVER) && !c->gm.square == !(needs & AGGI_GM) &&
+           !c->cover.edge == !(needs & AGGI_COVER) && !c->gm.row == !(needs & AGGI_GM) &&
            !c->spectrum.gram == !(needs & AGGI_SPECTRUM) &&
            !c->picked.row == !(needs & AGGI_PICKED) && c->x && c->weight && c->out && c->part;
 }

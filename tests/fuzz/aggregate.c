@@ -55,7 +55,6 @@ static agg_status call(const agg_desc *d, const table *t, agg_real *out, agg_rep
 /* -1: nothing is promised */
 static double lambda_for(const agg_desc *d, agg_status s, size_t n, size_t f) {
     if (d->pre[0] || d->pre[1] || d->classic_krum) return -1;
-    if (d->rule == AGG_GM && (s != AGG_OK || d->gap > 1e-6)) return -1;
     if (d->rule == AGG_MDA && s == AGG_INEXACT) return 3 * (double)f / (double)(n - f);
     return agg_lambda(d->rule, n, f, d->dim);
 }
