@@ -455,11 +455,30 @@ AGGI_INLINE double aggi_from_bits(uint64_t b) {
 #define AGGI_SIGN 0x8000000000000000u
 #ifdef AGG_DOUBLE
 #define AGGI_REAL_MAX DBL_MAX
+typedef uint64_t aggi_word; /* the bits of an agg_real */
+#define AGGI_REAL_INF  AGGI_INF
+#define AGGI_REAL_UNIT 0x0010000000000000u /* 1 in the exponent */
 #else
 #define AGGI_REAL_MAX ((double)FLT_MAX)
+typedef uint32_t aggi_word;
+#define AGGI_REAL_INF  0x7f800000u
+#define AGGI_REAL_UNIT 0x00800000u
 #endif
 
-AGGI_INLINE int aggi_finite(double x) { return x - x == 0; }
+/* Whether a number is finite is asked of its bits (NaN and Inf: the exponent is all ones), never of
+   arithmetic, which some flags allow a compiler to believe free of NaN. clang might even look
+   through the bits at the sum they came from: AGGI_OPAQUE(x) hides where the 32 bits x are from. */
+#ifdef __clang__
+#define AGGI_OPAQUE(x) __asm__("" : "+r"(x))
+#else
+#define AGGI_OPAQUE(x) ((void)0)
+#endif
+
+AGGI_INLINE int aggi_finite(double x) {
+    uint32_t high = (uint32_t)(aggi_bits(x) >> 32);
+    AGGI_OPAQUE(high);
+    return (high & 0x7ff00000u) != 0x7ff00000u;
+}
 
 /* Masks instead of branches, so that a loop becomes vector code. All ones if the top bit is set; if
    a > b, for a and b without the top bit; m ? a : b, bit by bit. */
@@ -544,16 +563,15 @@ AGGI_INLINE double aggi_sqrt(double x) { return aggi_sqrt_soft(x); }
 
 AGGI_INLINE double aggi_draw53(const agg_rng *rng) { return (double)(rng->next(rng->self) >> 11); }
 
-/* Is every number of x finite? 0*x is NaN for NaN and Inf, and NaN survives sums. */
+/* Is every number of x finite? Adding 1 to an exponent of all ones carries into the sign. */
 AGGI_UNUSED static int aggi_all_finite(const agg_real *x, size_t n) {
-    agg_real lane[64 / sizeof(agg_real)] = {0}, sum = 0;
-    const size_t lanes = sizeof lane / sizeof *lane;
-    size_t i, l;
-    for (i = 0; i + lanes <= n; i += lanes)
-        for (l = 0; l < lanes; l++) lane[l] += 0 * x[i + l];
-    for (; i < n; i++) sum += 0 * x[i];
-    for (l = 0; l < lanes; l++) sum += lane[l];
-    return sum == 0;
+    aggi_word carry = 0, b;
+    size_t i;
+    for (i = 0; i < n; i++) {
+        memcpy(&b, x + i, sizeof b);
+        carry |= (b & AGGI_REAL_INF) + AGGI_REAL_UNIT;
+    }
+    return !(carry & ~(~(aggi_word)0 >> 1));
 }
 
 /* Memory is laid out twice by the same code: with base == NULL to count, then for real. Every piece
