@@ -1610,7 +1610,8 @@ typedef struct aggi_block {
                     inside the window; words of 64 bits for the closest, as agg_real for the middle
                   */
     double median[AGGI_COLS], sum[AGGI_COLS], reach[AGGI_COLS];
-    double scale[AGGI_COLS]; /* 1, or less: the column is multiplied by it, or a sum overflows */
+    uint64_t odd[AGGI_COLS]; /* the top bit is set if a sum overflows; then the column is ... */
+    double scale[AGGI_COLS]; /* ... multiplied by this, else 1 */
     agg_real out[AGGI_COLS];
 } aggi_block;
 
@@ -1621,7 +1622,7 @@ enum { AGGI_OVERFLOW = 1, AGGI_TIE = 2 };
 
 /* Vectors of agg_real with vec##_min, vec##_max, and the words that comparisons make, ones or zeros
    (vec##_mask, made by vec##_is). */
-#if defined(AGGI_X86) || defined(__ARM_NEON)
+#if defined(AGGI_X86) || defined(__aarch64__)
   typedef agg_real  aggi_bytes16 AGGI_VECTOR(16);
   typedef aggi_word aggi_bytes16_mask AGGI_VECTOR(16);
   typedef agg_real  aggi_bytes32 AGGI_VECTOR(32);
@@ -1840,7 +1841,7 @@ AGGI_REAL_TWINS(AGGI_MERGE_KERNEL)
 #define AGGI_MIDDLE_KERNEL(suffix, attribute, vec)                                                 \
     attribute static int aggi_mean_of_middle##suffix(aggi_block *b, size_t from, size_t to) {      \
         const double share = 1.0 / (double)(to - from);                                            \
-        vec##_mask odd = {0};                                                                      \
+        vec##_mask m, odd = {0};                                                                   \
         size_t i, l;                                                                               \
         for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                             \
             vec low, v, sum = {0};                                                                 \
@@ -1850,7 +1851,9 @@ AGGI_REAL_TWINS(AGGI_MERGE_KERNEL)
                 sum += v - low;                                                                    \
             }                                                                                      \
             v = low + sum * share;                                                                 \
-            odd |= AGGI_ODD(vec, v);                                                               \
+            m = AGGI_ODD(vec, v);                                                                  \
+            odd |= m;                                                                              \
+            AGGI_STORE(b->odd + l, m);                                                             \
             AGGI_WRITE(vec, b->out + l, v);                                                        \
         }                                                                                          \
         return aggi_or_words(&odd, sizeof odd) & AGGI_SIGN ? AGGI_OVERFLOW : 0;                    \
@@ -1893,9 +1896,12 @@ AGGI_F64_TWINS(AGGI_MIDDLE_KERNEL)
                 }                                                                                  \
             }                                                                                      \
             tied |= tie;                                                                           \
-            if (!b->tally) reach = AGGI_MAGNITUDE(vec, AGGI_FROM(vec, tie));                       \
+            off = AGGI_MAGNITUDE(vec, AGGI_FROM(vec, tie));                                        \
             next = median + sum * share;                                                           \
-            odd |= AGGI_ODD(vec, next) | AGGI_ODD(vec, reach * most);                              \
+            m = AGGI_ODD(vec, next) | AGGI_ODD(vec, off * most);                                   \
+            odd |= m;                                                                              \
+            if (!b->tally) reach = off;                                                            \
+            AGGI_STORE(b->odd + l, m);                                                             \
             AGGI_STORE(b->median + l, median);                                                     \
             AGGI_STORE(b->sum + l, sum);                                                           \
             AGGI_STORE(b->reach + l, reach);                                                       \
@@ -1972,7 +1978,7 @@ AGGI_F64_TWINS(AGGI_CLOSEST_KERNEL)
             }                                                                                      \
             m = AGGI_IS(vec, excess < upper);                                                      \
             AGGI_LOAD(sum, b->sum + l);                                                            \
-            sum += (AGGI_SELECT(vec, m, excess, upper) - gone) * (reach + reach);                  \
+            sum += (AGGI_SELECT(vec, m, excess, upper) - gone) * reach * 2.0;                      \
             off = median + sum * share;                                                            \
             AGGI_WRITE(vec, b->out + l, off);                                                      \
         }                                                                                          \
@@ -2025,15 +2031,13 @@ AGGI_REAL_TWINS(AGGI_COUNT_MIDDLE_KERNEL)
 #ifdef AGG_DOUBLE
   #define AGGI_SCALE_KERNEL(suffix, attribute, vec)                                                \
       attribute static void aggi_scale_down##suffix(aggi_block *b, size_t from, size_t to) {       \
-          const double most = 2 * (double)b->keep;                                                 \
           const double down = aggi_pow2(-4 - aggi_exponent((double)b->keep));                      \
           size_t i, l;                                                                             \
           for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                           \
-              vec v, reach, zero = {0}, scale = zero + down, one = zero + 1.0;                     \
+              vec v, zero = {0}, scale = zero + down, one = zero + 1.0;                            \
               vec##_mask m;                                                                        \
-              AGGI_LOAD(v, b->out + l);                                                            \
-              AGGI_LOAD(reach, b->reach + l);                                                      \
-              m = 0u - ((AGGI_ODD(vec, v) | AGGI_ODD(vec, reach * most)) >> 63);                   \
+              AGGI_LOAD(m, b->odd + l);                                                            \
+              m = 0u - (m >> 63);                                                                  \
               scale = AGGI_SELECT(vec, m, scale, one);                                             \
               AGGI_STORE(b->scale + l, scale);                                                     \
               for (i = from; i < to; i++) {                                                        \
@@ -2171,10 +2175,7 @@ static void aggi_window_run(void *arg, size_t s) {
     b.keep = job->keep;
     b.cols = g->block + s * g->n * AGGI_COLS;
     b.tally = job->c->report.weight ? g->tally + s * g->n * AGGI_GROUP : NULL;
-    for (l = 0; l < AGGI_COLS; l++) {
-        b.reach[l] = 0;
-        b.scale[l] = 1;
-    }
+    for (l = 0; l < AGGI_COLS; l++) b.scale[l] = 1;
     if (b.tally) {
         memset(b.tally, 0, b.n * AGGI_GROUP * sizeof *g->tally);
         memset(inside, 0, b.n * sizeof *inside);
