@@ -462,7 +462,7 @@ typedef uint64_t aggi_word; /* the bits of an agg_real */
 #define AGGI_REAL_INF  AGGI_INF
 #define AGGI_REAL_UNIT 0x0010000000000000u /* 1 in the exponent */
 #else
-#define AGGI_REAL_MAX ((double)FLT_MAX)
+#define AGGI_REAL_MAX  ((double)FLT_MAX)
 typedef uint32_t aggi_word;
 #define AGGI_REAL_INF  0x7f800000u
 #define AGGI_REAL_UNIT 0x00800000u
@@ -661,6 +661,8 @@ AGGI_END_CODE
 #define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache for all pairs */
 #define AGGI_NARROW ((size_t)512)  /* the same in the nearest cache, for few rows */
 #define AGGI_COLS   ((size_t)64)   /* columns sorted together */
+#define AGGI_GROUP  ((size_t)8)    /* columns of the widest vector */
+#define AGGI_RUN    ((size_t)16)   /* rows sorted in registers */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
 #define AGGI_FAR    65536.0        /* GM: rows beyond this many radii are only a direction */
 #ifdef AGG_DOUBLE
@@ -841,13 +843,14 @@ typedef struct aggi_compare {
 
 /* Columns being sorted, each slice with its own memory. */
 typedef struct aggi_columns {
-    size_t n;              /* most rows */
-    agg_real *block;       /* slices x n x AGGI_COLS */
-    uint64_t *inside;      /* slices x n: in how many columns a row was inside the window */
-    double *key;           /* slices x n: one column the slow way */
-    aggi_item *item;       /* slices x 2 n: its order */
-    aggi_compare *network; /* comparisons that sort a column */
-    uint32_t *read;        /* n: see aggi_prune() */
+    size_t n;                  /* most rows */
+    agg_real *block;           /* slices x n x AGGI_COLS */
+    uint64_t *inside;          /* slices x n: in how many columns a row was inside the window */
+    uint64_t *tally;           /* slices x n x AGGI_GROUP: see aggi_block */
+    agg_real *rest;            /* n x AGGI_GROUP: the last columns, see aggi_place_block() */
+    const agg_real **rest_row; /* n */
+    aggi_compare *network;     /* comparisons that merge sorted runs of a column */
+    uint32_t *read;            /* n: see aggi_prune() */
 } aggi_columns;
 
 /* comparisons of Batcher's network, at most: n t (t+1)/4 with t = ceil(log2 n) */
@@ -857,12 +860,17 @@ static size_t aggi_network_bound(size_t n) {
     return n * t * (t + 1) / 4 + 1;
 }
 
+static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
+    return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
+}
+
 static void aggi_columns_layout(aggi_columns *g, aggi_arena *a, size_t n, size_t slices) {
     g->n = n;
     g->block = (agg_real *)aggi_take(a, slices * n, AGGI_COLS * sizeof *g->block);
     g->inside = (uint64_t *)aggi_take(a, slices * n, sizeof *g->inside);
-    g->key = aggi_take_f64(a, slices * n);
-    g->item = (aggi_item *)aggi_take(a, slices * n, 2 * sizeof *g->item);
+    g->tally = (uint64_t *)aggi_take(a, slices * n, AGGI_GROUP * sizeof *g->tally);
+    g->rest = aggi_take_real(a, n * AGGI_GROUP);
+    g->rest_row = aggi_take_rows(a, n);
     g->network = (aggi_compare *)aggi_take(a, aggi_network_bound(n), sizeof *g->network);
     g->read = (uint32_t *)aggi_take(a, n, sizeof *g->read);
 }
@@ -996,10 +1004,6 @@ static void aggi_spectrum_layout(aggi_spectrum *g, aggi_arena *a, size_t n) {
     g->off = aggi_take_f64(a, n);
     g->subset = aggi_take_size(a, n);
     g->best = aggi_take_size(a, n);
-}
-
-static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
-    return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
 }
 
 /* Rows that a kernel is to work on: those Bulyan picked; CClip's centre and all others. */
@@ -1784,54 +1788,94 @@ static int aggi_combine(const aggi_call *c, const aggi_blend *blend) {
 
 /* ---- 6 columns ------------------------------------------------------------------------------- */
 
-/* AGGI_COLS coordinates of all rows are sorted together by a network, so that every comparison is a
-   vector min and max over the columns. */
+/* AGGI_COLS coordinates of all rows, a block, are sorted together, so that every comparison is a
+   vector min and max over the columns. Runs of up to AGGI_RUN rows are sorted in registers on their
+   way from the rows to the block; in the block sorted runs are merged by a network. Of a sorted
+   column the values in a window are averaged, from the lowest up. Which of several equal values
+   belong to a window, and so which rows, is settled by a second look at the rows, where it matters:
+   all columns of the block at once again, so that nobody can choose numbers that take long. */
 
-/* Batcher's merge exchange; returns the number of comparisons */
+/* Batcher's odd-even merge of sorted runs of AGGI_RUN, of 2 AGGI_RUN, ...; returns the number of
+   comparisons */
 static size_t aggi_network(size_t n, aggi_compare *list) {
-    size_t top = 1, p, q, r, d, i, count = 0;
-    while (top < n) top *= 2;
-    for (p = top / 2; p > 0; p /= 2) {
-        for (q = top / 2, r = 0, d = p;; d = q - p, q /= 2, r = p) {
-            for (i = 0; i + d < n; i++) {
-                if ((i & p) != r) continue;
+    size_t run, d, i, count = 0;
+    for (run = AGGI_RUN; run < n; run *= 2) {
+        for (d = run; d > 0; d /= 2) {
+            const size_t first = d % run;
+            for (i = first; i + d < n; i++) {
+                if ((i - first) / d % 2 || i / (2 * run) != (i + d) / (2 * run)) continue;
                 list[count].low = (uint32_t)i;
                 list[count].need = AGGI_LESSER | AGGI_GREATER;
                 list[count++].high = (uint32_t)(i + d);
             }
-            if (q == p) break;
         }
     }
     return count;
 }
 
-/* Takes out of the network what the wanted window [from, to) does not need: results that nothing
-   reads, and (ordered == 0) comparisons inside the window that only put it in order. Goes from the
-   last comparison to the first; read[i] tells who reads place i further on: 0 nobody, 1 the window
-   alone, 2 a comparison. */
+/* Takes out of the network what the places [from, to) do not need: results that nothing reads. Goes
+   from the last comparison to the first; read[i]: is place i read further on? */
 static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from, size_t to,
-                         int ordered, uint32_t *read) {
+                         uint32_t *read) {
     size_t i, first = count;
-    for (i = 0; i < n; i++) read[i] = i >= from && i < to ? 1 : 0;
+    for (i = 0; i < n; i++) read[i] = i >= from && i < to;
     for (i = count; i-- > 0;) {
         aggi_compare c = list[i];
-        if (!ordered && read[c.low] == 1 && read[c.high] == 1) continue;
         c.need = (read[c.low] ? AGGI_LESSER : 0u) | (read[c.high] ? AGGI_GREATER : 0u);
         if (!c.need) continue;
-        read[c.low] = read[c.high] = 2;
+        read[c.low] = read[c.high] = 1;
         list[--first] = c;
     }
     memmove(list, list + first, (count - first) * sizeof *list);
     return count - first;
 }
 
+/* Which values of a sorted column are averaged: those in the middle, or those closest to its
+   median. */
+enum { AGGI_MIDDLE, AGGI_CLOSEST };
+
+/* A block in work. Of the closest values: off = value - median, and reach is the distance within
+   which all `keep` are; without weights it is only known, and not 0, where values on both sides of
+   the median are as far off and which of them count has to be settled. */
+typedef struct aggi_block {
+    const agg_real *const *row; /* n: column l of the block is row[i][at + l] */
+    size_t at, width;           /* width is a multiple of AGGI_GROUP */
+    size_t ahead;               /* what is prefetched is so many columns further on */
+    size_t n, keep;             /* rows, and how many values of a column are averaged */
+    agg_real *cols;             /* n x AGGI_COLS */
+    void *tally; /* n x AGGI_GROUP words, or NULL: in how many columns, modulo AGGI_GROUP, row i is
+                    inside the window; words of 64 bits for the closest, as agg_real for the middle
+                  */
+    double median[AGGI_COLS], sum[AGGI_COLS], reach[AGGI_COLS];
+    uint64_t odd[AGGI_COLS]; /* the top bit is set if a sum overflows; then the column is ... */
+    double scale[AGGI_COLS]; /* ... multiplied by this, else 1 */
+    agg_real out[AGGI_COLS];
+} aggi_block;
+
+/* what the kernel that averages found in a block: a mean that is not finite, a tie to be settled */
+enum { AGGI_OVERFLOW = 1, AGGI_TIE = 2 };
+
 /* clang-format off */
 
-/* min and max of two vectors vec are vec##_min and vec##_max */
-#ifdef AGGI_X86
-  typedef agg_real aggi_bytes16 AGGI_VECTOR(16);
-  typedef agg_real aggi_bytes32 AGGI_VECTOR(32);
-  #ifdef AGG_DOUBLE
+/* Vectors of agg_real with vec##_min, vec##_max, and the words that comparisons make, ones or zeros
+   (vec##_mask, made by vec##_is). */
+#if defined(AGGI_X86) || defined(__aarch64__)
+  typedef agg_real  aggi_bytes16 AGGI_VECTOR(16);
+  typedef aggi_word aggi_bytes16_mask AGGI_VECTOR(16);
+  typedef agg_real  aggi_bytes32 AGGI_VECTOR(32);
+  typedef aggi_word aggi_bytes32_mask AGGI_VECTOR(32);
+  #define aggi_bytes16_is(condition) ((aggi_bytes16_mask)(condition))
+  #define aggi_bytes32_is(condition) ((aggi_bytes32_mask)(condition))
+  #if !defined(AGGI_X86)
+    AGGI_INLINE aggi_bytes16 aggi_bytes16_min(aggi_bytes16 u, aggi_bytes16 v) {
+        const aggi_bytes16_mask m = aggi_bytes16_is(u < v);
+        return (aggi_bytes16)(((aggi_bytes16_mask)u & m) | ((aggi_bytes16_mask)v & ~m));
+    }
+    AGGI_INLINE aggi_bytes16 aggi_bytes16_max(aggi_bytes16 u, aggi_bytes16 v) {
+        const aggi_bytes16_mask m = aggi_bytes16_is(u > v);
+        return (aggi_bytes16)(((aggi_bytes16_mask)u & m) | ((aggi_bytes16_mask)v & ~m));
+    }
+  #elif defined(AGG_DOUBLE)
     #define aggi_bytes16_min __builtin_ia32_minpd
     #define aggi_bytes16_max __builtin_ia32_maxpd
     #define aggi_bytes32_min __builtin_ia32_minpd256
@@ -1842,24 +1886,167 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
     #define aggi_bytes32_min __builtin_ia32_minps256
     #define aggi_bytes32_max __builtin_ia32_maxps256
   #endif
+  #ifdef __AVX__
+    #define AGGI_REAL_TWINS(KERNEL) AGGI_TWINS(KERNEL, aggi_bytes32, aggi_bytes32)
+  #else
+    #define AGGI_REAL_TWINS(KERNEL) AGGI_TWINS(KERNEL, aggi_bytes16, aggi_bytes32)
+  #endif
 #else
-  typedef agg_real aggi_one;
-  #define aggi_one_min(u, v) ((u) < (v) ? (u) : (v))
-  #define aggi_one_max(u, v) ((u) > (v) ? (u) : (v))
+  typedef agg_real  aggi_one;
+  typedef aggi_word aggi_one_mask;
+  #define aggi_one_is(condition)  (0u - (aggi_one_mask)(condition))
+  #define aggi_one_min(u, v)      ((u) < (v) ? (u) : (v))
+  #define aggi_one_max(u, v)      ((u) > (v) ? (u) : (v))
+  #define AGGI_REAL_TWINS(KERNEL) AGGI_TWINS(KERNEL, aggi_one, aggi_one)
 #endif
 
-/* cols: n x AGGI_COLS. Each comparison writes the lesser, the greater or both. */
-#define AGGI_SORT_KERNEL(suffix, attribute, vec)                                                   \
-    attribute static void aggi_sort_columns##suffix(agg_real *cols, const aggi_compare *list,      \
-                                                    size_t count) {                                \
-        const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
+/* Vectors of doubles that are loaded from and stored to as many agg_real (vec##_real), with their
+   bits (vec##_mask). */
+#ifdef AGGI_CONVERT
+  typedef double   aggi_cols2 AGGI_VECTOR(16);
+  typedef uint64_t aggi_cols2_mask AGGI_VECTOR(16);
+  typedef agg_real aggi_cols2_real AGGI_VECTOR(2 * sizeof(agg_real));
+  typedef double   aggi_cols4 AGGI_VECTOR(32);
+  typedef uint64_t aggi_cols4_mask AGGI_VECTOR(32);
+  typedef agg_real aggi_cols4_real AGGI_VECTOR(4 * sizeof(agg_real));
+  #define aggi_cols2_convert(v)   AGGI_CONVERT(v, aggi_cols2)
+  #if defined(AGGI_X86) && !defined(AGG_DOUBLE) && !defined(__clang__)
+    #define aggi_cols4_convert    __builtin_ia32_cvtps2pd256 /* gcc makes four instructions of it */
+  #else
+    #define aggi_cols4_convert(v) AGGI_CONVERT(v, aggi_cols4)
+  #endif
+  #define AGGI_READ(vec, v, from)                                                                  \
+      do {                                                                                         \
+          vec##_real real_;                                                                        \
+          AGGI_LOAD(real_, from);                                                                  \
+          v = vec##_convert(real_);                                                                \
+      } while (0)
+  #define AGGI_WRITE(vec, to, v)                                                                   \
+      do {                                                                                         \
+          const vec##_real real_ = AGGI_CONVERT(v, vec##_real);                                    \
+          AGGI_STORE(to, real_);                                                                   \
+      } while (0)
+  #define AGGI_IS(vec, condition) ((vec##_mask)(condition))
+  #define AGGI_BITS(vec, v)       ((vec##_mask)(v))
+  #define AGGI_FROM(vec, bits)    ((vec)(bits))
+  #ifdef __AVX__
+    #define AGGI_F64_TWINS(KERNEL) AGGI_TWINS(KERNEL, aggi_cols4, aggi_cols4)
+  #else
+    #define AGGI_F64_TWINS(KERNEL) AGGI_TWINS(KERNEL, aggi_cols2, aggi_cols4)
+  #endif
+#else
+  typedef double   aggi_cols1;
+  typedef uint64_t aggi_cols1_mask;
+  #define AGGI_READ(vec, v, from)  v = (double)*(from)
+  #define AGGI_WRITE(vec, to, v)   *(to) = (agg_real)(v)
+  #define AGGI_IS(vec, condition)  (0u - (uint64_t)(condition))
+  #define AGGI_BITS(vec, v)        aggi_bits(v)
+  #define AGGI_FROM(vec, bits)     aggi_from_bits(bits)
+  #define AGGI_F64_TWINS(KERNEL)   AGGI_TWINS(KERNEL, aggi_cols1, aggi_cols1)
+#endif
+#define AGGI_MAGNITUDE(vec, v)     AGGI_FROM(vec, AGGI_BITS(vec, v) & ~AGGI_SIGN)
+#define AGGI_WHERE(vec, m, v)      AGGI_FROM(vec, AGGI_BITS(vec, v) & (m))
+#define AGGI_SELECT(vec, m, a, b)                                                                  \
+    AGGI_FROM(vec, (AGGI_BITS(vec, a) & (m)) | (AGGI_BITS(vec, b) & ~(m)))
+/* the top bit is set if v is not finite: 1 more in an exponent of all ones carries into the sign */
+#define AGGI_ODD(vec, v)           ((AGGI_BITS(vec, v) & ~AGGI_SIGN) + 0x0010000000000000u)
+#ifdef AGG_DOUBLE
+  #define AGGI_SCALED(v, scale)    ((v) * (scale))
+  #define AGGI_TOPS                AGGI_SIGN
+#else
+  #define AGGI_SCALED(v, scale)    (v) /* sums of floats do not overflow a double */
+  #define AGGI_TOPS                0x8000000080000000u
+#endif
+
+/* all words of a vector in one, by or */
+AGGI_INLINE uint64_t aggi_or_words(const void *vector, size_t bytes) {
+    uint64_t all = 0, word = 0;
+    const size_t each = bytes < sizeof word ? bytes : sizeof word;
+    size_t i;
+    for (i = 0; i < bytes; i += each) {
+        memcpy(&word, (const char *)vector + i, each);
+        all |= word;
+    }
+    return all;
+}
+
+/* A run of m rows: loaded, looked at for NaN and Inf, sorted by Batcher's network for 16, of which
+   m leaves out what it does not have, and stored. m is a constant wherever it counts. */
+#define AGGI_PLACES(X, with)                                                                       \
+    X(with, 0) X(with, 1) X(with, 2) X(with, 3) X(with, 4) X(with, 5) X(with, 6) X(with, 7)        \
+    X(with, 8) X(with, 9) X(with, 10) X(with, 11) X(with, 12) X(with, 13) X(with, 14) X(with, 15)
+#define AGGI_SORT16(X, vec)                                                                        \
+    X(vec, 0, 1) X(vec, 2, 3) X(vec, 4, 5) X(vec, 6, 7) X(vec, 8, 9) X(vec, 10, 11)                \
+    X(vec, 12, 13) X(vec, 14, 15)                                                                  \
+    X(vec, 0, 2) X(vec, 1, 3) X(vec, 4, 6) X(vec, 5, 7) X(vec, 8, 10) X(vec, 9, 11)                \
+    X(vec, 12, 14) X(vec, 13, 15)                                                                  \
+    X(vec, 1, 2) X(vec, 5, 6) X(vec, 9, 10) X(vec, 13, 14)                                         \
+    X(vec, 0, 4) X(vec, 1, 5) X(vec, 2, 6) X(vec, 3, 7) X(vec, 8, 12) X(vec, 9, 13)                \
+    X(vec, 10, 14) X(vec, 11, 15)                                                                  \
+    X(vec, 2, 4) X(vec, 3, 5) X(vec, 10, 12) X(vec, 11, 13)                                        \
+    X(vec, 1, 2) X(vec, 3, 4) X(vec, 5, 6) X(vec, 9, 10) X(vec, 11, 12) X(vec, 13, 14)             \
+    X(vec, 0, 8) X(vec, 1, 9) X(vec, 2, 10) X(vec, 3, 11) X(vec, 4, 12) X(vec, 5, 13)              \
+    X(vec, 6, 14) X(vec, 7, 15)                                                                    \
+    X(vec, 4, 8) X(vec, 5, 9) X(vec, 6, 10) X(vec, 7, 11)                                          \
+    X(vec, 2, 4) X(vec, 3, 5) X(vec, 6, 8) X(vec, 7, 9) X(vec, 10, 12) X(vec, 11, 13)              \
+    X(vec, 1, 2) X(vec, 3, 4) X(vec, 5, 6) X(vec, 7, 8) X(vec, 9, 10) X(vec, 11, 12)               \
+    X(vec, 13, 14)
+#define AGGI_RUN_LOAD(vec, i)                                                                      \
+    vec v##i;                                                                                      \
+    AGGI_LOAD(v##i, row[i < m ? i : 0] + at + l);
+#define AGGI_RUN_TEST(vec, i)                                                                      \
+    if (i < m) {                                                                                   \
+        vec##_mask bits_;                                                                          \
+        AGGI_LOAD(bits_, row[i] + at + l);                                                         \
+        AGGI_PREFETCH(row[i] + at + l + ahead);                                                    \
+        odd |= (bits_ & AGGI_REAL_INF) + AGGI_REAL_UNIT;                                           \
+    }
+#define AGGI_RUN_COMPARE(vec, i, j)                                                                \
+    if (j < m) {                                                                                   \
+        const vec lesser_ = vec##_min(v##i, v##j);                                                 \
+        v##j = vec##_max(v##j, v##i);                                                              \
+        v##i = lesser_;                                                                            \
+    }
+#define AGGI_RUN_STORE(vec, i)                                                                     \
+    if (i < m) AGGI_STORE(cols + i * AGGI_COLS + l, v##i);
+#define AGGI_RUN_CASE(suffix, i)                                                                   \
+    case i + 1: return aggi_sort_some##suffix(b, first, i + 1);
+
+/* rows first .. first + m - 1 of the block; returns whether there is a NaN or Inf */
+#define AGGI_RUN_KERNEL(suffix, attribute, vec)                                                    \
+    attribute AGGI_INLINE int aggi_sort_some##suffix(const aggi_block *b, size_t first,            \
+                                                     const size_t m) {                             \
+        const agg_real *const *row = b->row + first;                                               \
+        agg_real *cols = b->cols + first * AGGI_COLS;                                              \
+        const size_t at = b->at, width = b->width, ahead = b->ahead;                               \
+        vec##_mask odd = {0};                                                                      \
+        size_t l;                                                                                  \
+        for (l = 0; l < width; l += sizeof(vec) / sizeof(agg_real)) {                              \
+            AGGI_PLACES(AGGI_RUN_LOAD, vec)                                                        \
+            AGGI_PLACES(AGGI_RUN_TEST, vec)                                                        \
+            AGGI_SORT16(AGGI_RUN_COMPARE, vec)                                                     \
+            AGGI_PLACES(AGGI_RUN_STORE, vec)                                                       \
+        }                                                                                          \
+        return (aggi_or_words(&odd, sizeof odd) & AGGI_TOPS) != 0;                                 \
+    }                                                                                              \
+    attribute static int aggi_sort_run##suffix(const aggi_block *b, size_t first, size_t m) {      \
+        switch (m) { AGGI_PLACES(AGGI_RUN_CASE, suffix) }                                          \
+        return 0;                                                                                  \
+    }
+AGGI_REAL_TWINS(AGGI_RUN_KERNEL)
+
+/* The network on the block. Each comparison writes the lesser, the greater or both. */
+#define AGGI_MERGE_KERNEL(suffix, attribute, vec)                                                  \
+    attribute static void aggi_merge_runs##suffix(const aggi_block *block,                         \
+                                                  const aggi_compare *list, size_t count) {        \
+        const size_t step = sizeof(vec) / sizeof(agg_real), width = block->width;                  \
         size_t i, l;                                                                               \
         for (i = 0; i < count; i++) {                                                              \
-            agg_real *a = cols + list[i].low * AGGI_COLS;                                          \
-            agg_real *b = cols + list[i].high * AGGI_COLS;                                         \
+            agg_real *a = block->cols + list[i].low * AGGI_COLS;                                   \
+            agg_real *b = block->cols + list[i].high * AGGI_COLS;                                  \
             vec u, v, w;                                                                           \
             if (list[i].need == (AGGI_LESSER | AGGI_GREATER)) {                                    \
-                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                for (l = 0; l < width; l += step) {                                                \
                     AGGI_LOAD(u, a + l);                                                           \
                     AGGI_LOAD(v, b + l);                                                           \
                     w = vec##_min(u, v);                                                           \
@@ -1868,14 +2055,14 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
                     AGGI_STORE(b + l, w);                                                          \
                 }                                                                                  \
             } else if (list[i].need == AGGI_LESSER) {                                              \
-                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                for (l = 0; l < width; l += step) {                                                \
                     AGGI_LOAD(u, a + l);                                                           \
                     AGGI_LOAD(v, b + l);                                                           \
                     w = vec##_min(u, v);                                                           \
                     AGGI_STORE(a + l, w);                                                          \
                 }                                                                                  \
             } else {                                                                               \
-                for (l = 0; l < AGGI_COLS; l += step) {                                            \
+                for (l = 0; l < width; l += step) {                                                \
                     AGGI_LOAD(u, a + l);                                                           \
                     AGGI_LOAD(v, b + l);                                                           \
                     w = vec##_max(v, u);                                                           \
@@ -1884,209 +2071,353 @@ static size_t aggi_prune(aggi_compare *list, size_t count, size_t n, size_t from
             }                                                                                      \
         }                                                                                          \
     }
-#if defined(AGGI_X86) && defined(__AVX__)
-  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_bytes32, aggi_bytes32)
-#elif defined(AGGI_X86)
-  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_bytes16, aggi_bytes32)
-#else
-  AGGI_TWINS(AGGI_SORT_KERNEL, aggi_one, aggi_one)
-#endif
+AGGI_REAL_TWINS(AGGI_MERGE_KERNEL)
 
-/* Copies AGGI_COLS columns of all rows, and adds the rows up in sums, which stay finite only if the
-   rows are. */
-#define AGGI_GATHER_KERNEL(suffix, attribute, vec)                                                 \
-    attribute static void aggi_gather##suffix(const agg_real *const *row, size_t n, size_t at,     \
-                                              agg_real *cols, agg_real *sums) {                    \
+/* out = the mean of the sorted values [from, to) of each column, as lowest + mean of what they are
+   above it */
+#define AGGI_MIDDLE_KERNEL(suffix, attribute, vec)                                                 \
+    attribute static int aggi_mean_of_middle##suffix(aggi_block *b, size_t from, size_t to) {      \
+        const double share = 1.0 / (double)(to - from);                                            \
+        vec##_mask m, odd = {0};                                                                   \
         size_t i, l;                                                                               \
-        for (l = 0; l < AGGI_COLS; l += sizeof(vec) / sizeof(agg_real)) {                          \
-            vec v, sum;                                                                            \
-            AGGI_LOAD(sum, sums + l);                                                              \
-            for (i = 0; i < n; i++) {                                                              \
-                AGGI_PREFETCH(row[i] + at + l + 2 * AGGI_COLS);                                    \
-                AGGI_LOAD(v, row[i] + at + l);                                                     \
-                AGGI_STORE(cols + i * AGGI_COLS + l, v);                                           \
-                sum += v;                                                                          \
+        for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                             \
+            vec low, v, sum = {0};                                                                 \
+            AGGI_READ(vec, low, b->cols + from * AGGI_COLS + l);                                   \
+            for (i = from + 1; i < to; i++) {                                                      \
+                AGGI_READ(vec, v, b->cols + i * AGGI_COLS + l);                                    \
+                sum += v - low;                                                                    \
             }                                                                                      \
-            AGGI_STORE(sums + l, sum);                                                             \
+            v = low + sum * share;                                                                 \
+            m = AGGI_ODD(vec, v);                                                                  \
+            odd |= m;                                                                              \
+            AGGI_STORE(b->odd + l, m);                                                             \
+            AGGI_WRITE(vec, b->out + l, v);                                                        \
+        }                                                                                          \
+        return aggi_or_words(&odd, sizeof odd) & AGGI_SIGN ? AGGI_OVERFLOW : 0;                    \
+    }
+AGGI_F64_TWINS(AGGI_MIDDLE_KERNEL)
+
+/* out = the mean of the `keep` sorted values closest to the median: a window of that length holds
+   one value of each class modulo keep. In a class go up as long as the next value is closer; of two
+   on both sides that are as far off the lower is taken here, which is to be settled. (Only one
+   distance can be tied in a column: from class to class the lower values come closer and the upper
+   ones go away.) The median of giants may overflow, and then so does the mean. */
+#define AGGI_CLOSEST_KERNEL(suffix, attribute, vec)                                                \
+    attribute static int aggi_mean_of_closest##suffix(aggi_block *b) {                             \
+        const size_t n = b->n, keep = b->keep;                                                     \
+        const double share = 1.0 / (double)keep, most = 2 * (double)keep;                          \
+        vec##_mask odd = {0}, tied = {0};                                                          \
+        size_t i, j, l;                                                                            \
+        for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                             \
+            const agg_real *cols = b->cols + l;                                                    \
+            vec median, off, next, sum = {0}, reach = {0};                                         \
+            vec##_mask tie = {0}, m;                                                               \
+            AGGI_READ(vec, off, cols + (n - 1) / 2 * AGGI_COLS);                                   \
+            AGGI_READ(vec, next, cols + n / 2 * AGGI_COLS);                                        \
+            median = (off + next) * 0.5;                                                           \
+            for (i = 0; i < keep; i++) {                                                           \
+                AGGI_READ(vec, off, cols + i * AGGI_COLS);                                         \
+                off -= median;                                                                     \
+                for (j = i + keep; j < n; j += keep) {                                             \
+                    AGGI_READ(vec, next, cols + j * AGGI_COLS);                                    \
+                    next -= median;                                                                \
+                    tie |= AGGI_IS(vec, -off == next) & AGGI_BITS(vec, next);                      \
+                    m = AGGI_IS(vec, -off > next);                                                 \
+                    off = AGGI_SELECT(vec, m, next, off);                                          \
+                }                                                                                  \
+                sum += off;                                                                        \
+                if (b->tally) {                                                                    \
+                    next = AGGI_MAGNITUDE(vec, off);                                               \
+                    m = AGGI_IS(vec, next > reach);                                                \
+                    reach = AGGI_SELECT(vec, m, next, reach);                                      \
+                }                                                                                  \
+            }                                                                                      \
+            tied |= tie;                                                                           \
+            off = AGGI_MAGNITUDE(vec, AGGI_FROM(vec, tie));                                        \
+            next = median + sum * share;                                                           \
+            m = AGGI_ODD(vec, next) | AGGI_ODD(vec, off * most);                                   \
+            odd |= m;                                                                              \
+            if (!b->tally) reach = off;                                                            \
+            AGGI_STORE(b->odd + l, m);                                                             \
+            AGGI_STORE(b->median + l, median);                                                     \
+            AGGI_STORE(b->sum + l, sum);                                                           \
+            AGGI_STORE(b->reach + l, reach);                                                       \
+            AGGI_WRITE(vec, b->out + l, next);                                                     \
+        }                                                                                          \
+        return (aggi_or_words(&odd, sizeof odd) & AGGI_SIGN ? AGGI_OVERFLOW : 0) |                 \
+               (aggi_or_words(&tied, sizeof tied) & ~AGGI_SIGN ? AGGI_TIE : 0);                    \
+    }
+AGGI_F64_TWINS(AGGI_CLOSEST_KERNEL)
+
+/* Ties of the closest values: if more than `keep` are within reach, as many as are too many are not
+   inside: of the rows exactly at reach those with the highest indices. The upper ones are out so
+   far; sum grows by 2 reach for every one that is inside instead of a lower one. Only `edge` values
+   at each end of a sorted column can be out of a window. Counts are doubles from 2^52 on: a 1 more
+   in the bits is a 1 more. */
+#define AGGI_COUNT_MORE(vec, count, m) count = AGGI_FROM(vec, AGGI_BITS(vec, count) - (m))
+#define AGGI_TALLY(vec, i, op, m)                                                                  \
+    do {                                                                                           \
+        vec##_mask words_;                                                                         \
+        AGGI_LOAD(words_, tally + i * AGGI_GROUP + l % AGGI_GROUP);                                \
+        words_ op (m);                                                                             \
+        AGGI_STORE(tally + i * AGGI_GROUP + l % AGGI_GROUP, words_);                               \
+    } while (0)
+#define AGGI_READ_OFF(vec, i)                                                                      \
+    AGGI_READ(vec, off, row[i] + at + l);                                                          \
+    off = AGGI_SCALED(off, scale) - median
+#define AGGI_SETTLE_ROW(vec, i)                                                                    \
+    AGGI_READ_OFF(vec, i);                                                                         \
+    up = AGGI_IS(vec, off == reach);                                                               \
+    m = up | AGGI_IS(vec, off == -reach);                                                          \
+    AGGI_COUNT_MORE(vec, ties, m);                                                                 \
+    left = AGGI_IS(vec, ties <= excess);                                                           \
+    AGGI_COUNT_MORE(vec, gone, up & left);                                                         \
+    if (tally) AGGI_TALLY(vec, i, +=, m & left);
+#define AGGI_SETTLE_CLOSEST_KERNEL(suffix, attribute, vec)                                         \
+    attribute static void aggi_settle_closest##suffix(aggi_block *b) {                             \
+        const size_t n = b->n, at = b->at, edge = n / 2 < n - b->keep ? n / 2 : n - b->keep;       \
+        const double none = 4503599627370496.0, share = 1.0 / (double)b->keep;                     \
+        const double out_of = none + (double)b->keep - (double)(n - 2 * edge);                     \
+        const agg_real *const *row = b->row;                                                       \
+        uint64_t *tally = (uint64_t *)b->tally;                                                    \
+        size_t i, l;                                                                               \
+        for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                             \
+            const agg_real *low = b->cols + l, *high = low + (n - edge) * AGGI_COLS;               \
+            vec median, reach, scale, sum, off, excess, zero = {0};                                \
+            vec inside = zero + none, upper = inside, ties = inside, gone = inside;                \
+            vec##_mask m, up, left;                                                                \
+            AGGI_LOAD(median, b->median + l);                                                      \
+            AGGI_LOAD(reach, b->reach + l);                                                        \
+            AGGI_LOAD(scale, b->scale + l);                                                        \
+            for (i = 0; i < edge; i++) {                                                           \
+                AGGI_READ(vec, off, low + i * AGGI_COLS);                                          \
+                AGGI_COUNT_MORE(vec, inside, AGGI_IS(vec, median - off <= reach));                 \
+                AGGI_READ(vec, off, high + i * AGGI_COLS);                                         \
+                off -= median;                                                                     \
+                AGGI_COUNT_MORE(vec, inside, AGGI_IS(vec, off <= reach));                          \
+                AGGI_COUNT_MORE(vec, upper, AGGI_IS(vec, off == reach));                           \
+            }                                                                                      \
+            for (i = 0; tally && i < n; i++) {                                                     \
+                AGGI_READ_OFF(vec, i);                                                             \
+                m = AGGI_IS(vec, AGGI_MAGNITUDE(vec, off) <= reach);                               \
+                AGGI_TALLY(vec, i, -=, m);                                                         \
+            }                                                                                      \
+            excess = inside - out_of;                                                              \
+            m = AGGI_IS(vec, excess > zero);                                                       \
+            if (tally && !aggi_or_words(&m, sizeof m)) continue;                                   \
+            excess += none;                                                                        \
+            for (i = n; i > 1; i -= 2) {                                                           \
+                AGGI_SETTLE_ROW(vec, (i - 1))                                                      \
+                AGGI_SETTLE_ROW(vec, (i - 2))                                                      \
+            }                                                                                      \
+            if (i) {                                                                               \
+                AGGI_SETTLE_ROW(vec, 0)                                                            \
+            }                                                                                      \
+            m = AGGI_IS(vec, excess < upper);                                                      \
+            AGGI_LOAD(sum, b->sum + l);                                                            \
+            sum += (AGGI_SELECT(vec, m, excess, upper) - gone) * reach * 2.0;                      \
+            off = median + sum * share;                                                            \
+            AGGI_WRITE(vec, b->out + l, off);                                                      \
         }                                                                                          \
     }
-AGGI_TWINS(AGGI_GATHER_KERNEL, aggi_vec, aggi_wide)
+AGGI_F64_TWINS(AGGI_SETTLE_CLOSEST_KERNEL)
+
+/* Which rows are inside the places [from, to) of the sorted columns, by the rows: those between the
+   lowest and the highest value there, and if they are more than these places, not the first of
+   those that equal the lowest, nor the last of those that equal the highest. */
+#define AGGI_COUNT_MIDDLE_KERNEL(suffix, attribute, vec)                                           \
+    attribute static void aggi_count_middle##suffix(aggi_block *b, size_t from, size_t to) {       \
+        const agg_real *const *row = b->row;                                                       \
+        const size_t n = b->n, at = b->at;                                                         \
+        aggi_word *tally = (aggi_word *)b->tally;                                                  \
+        size_t i, l;                                                                               \
+        for (l = 0; l < b->width; l += sizeof(vec) / sizeof(agg_real)) {                           \
+            vec low, high, v;                                                                      \
+            vec##_mask zero = {0}, below = {0}, inside = {0}, skip, excess, m;                     \
+            AGGI_LOAD(low, b->cols + from * AGGI_COLS + l);                                        \
+            AGGI_LOAD(high, b->cols + (to - 1) * AGGI_COLS + l);                                   \
+            for (i = 0; i < n; i++) {                                                              \
+                AGGI_LOAD(v, row[i] + at + l);                                                     \
+                below -= vec##_is(v < low);                                                        \
+                m = vec##_is(v >= low) & vec##_is(v <= high);                                      \
+                inside -= m;                                                                       \
+                AGGI_TALLY(vec, i, -=, m);                                                         \
+            }                                                                                      \
+            m = inside - (aggi_word)(to - from);                                                   \
+            if (!aggi_or_words(&m, sizeof m)) continue;                                            \
+            skip = (aggi_word)from - below;                                                        \
+            for (i = 0; i < n; i++) {                                                              \
+                AGGI_LOAD(v, row[i] + at + l);                                                     \
+                m = vec##_is(v == low) & vec##_is(skip != zero);                                   \
+                skip += m;                                                                         \
+                AGGI_TALLY(vec, i, +=, m);                                                         \
+            }                                                                                      \
+            excess = below + inside - (aggi_word)to;                                               \
+            for (i = n; i-- > 0;) {                                                                \
+                AGGI_LOAD(v, row[i] + at + l);                                                     \
+                m = vec##_is(v == high) & vec##_is(excess != zero);                                \
+                excess += m;                                                                       \
+                AGGI_TALLY(vec, i, +=, m);                                                         \
+            }                                                                                      \
+        }                                                                                          \
+    }
+AGGI_REAL_TWINS(AGGI_COUNT_MIDDLE_KERNEL)
+
+/* Sums of giants that overflow: places [from, to) of their columns are scaled down, so that no sum
+   of 4 keep of their numbers does, and what comes of it is scaled up again. */
+#ifdef AGG_DOUBLE
+  #define AGGI_SCALE_KERNEL(suffix, attribute, vec)                                                \
+      attribute static void aggi_scale_down##suffix(aggi_block *b, size_t from, size_t to) {       \
+          const double down = aggi_pow2(-4 - aggi_exponent((double)b->keep));                      \
+          size_t i, l;                                                                             \
+          for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                           \
+              vec v, zero = {0}, scale = zero + down, one = zero + 1.0;                            \
+              vec##_mask m;                                                                        \
+              AGGI_LOAD(m, b->odd + l);                                                            \
+              m = 0u - (m >> 63);                                                                  \
+              scale = AGGI_SELECT(vec, m, scale, one);                                             \
+              AGGI_STORE(b->scale + l, scale);                                                     \
+              for (i = from; i < to; i++) {                                                        \
+                  AGGI_LOAD(v, b->cols + i * AGGI_COLS + l);                                       \
+                  v *= scale;                                                                      \
+                  AGGI_STORE(b->cols + i * AGGI_COLS + l, v);                                      \
+              }                                                                                    \
+          }                                                                                        \
+      }                                                                                            \
+      attribute static void aggi_scale_up##suffix(aggi_block *b) {                                 \
+          size_t l;                                                                                \
+          for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                           \
+              vec v, scale, zero = {0}, one = zero + 1.0, most = zero + DBL_MAX;                   \
+              vec##_mask m;                                                                        \
+              AGGI_LOAD(v, b->out + l);                                                            \
+              AGGI_LOAD(scale, b->scale + l);                                                      \
+              v /= scale;                                                                          \
+              m = AGGI_IS(vec, v > most);                                                          \
+              v = AGGI_SELECT(vec, m, most, v);                                                    \
+              m = AGGI_IS(vec, v < -most);                                                         \
+              v = AGGI_SELECT(vec, m, -most, v);                                                   \
+              AGGI_STORE(b->out + l, v);                                                           \
+              AGGI_STORE(b->scale + l, one);                                                       \
+          }                                                                                        \
+      }
+  AGGI_F64_TWINS(AGGI_SCALE_KERNEL)
+#endif
 
 /* clang-format on */
-
-/* the last columns of a row, fewer than AGGI_COLS: filled up with zeros */
-static void aggi_gather_rest(const agg_real *const *row, size_t n, size_t at, size_t width,
-                             agg_real *cols, agg_real *sums) {
-    size_t i, l;
-    for (i = 0; i < n; i++) {
-        for (l = 0; l < AGGI_COLS; l++) {
-            cols[i * AGGI_COLS + l] = l < width ? row[i][at + l] : 0;
-            sums[l] += cols[i * AGGI_COLS + l];
-        }
-    }
-}
-
-/* Which values of a sorted column are averaged: those in the middle, or those closest to its
-   median. */
-enum { AGGI_MIDDLE, AGGI_CLOSEST };
-
-/* Mean of the sorted values [from, to) of each column. */
-AGGI_INLINE void aggi_mean_of_middle(const agg_real *cols, size_t from, size_t to,
-                                     double *AGGI_RESTRICT mean) {
-    const agg_real *low = cols + from * AGGI_COLS;
-    const double share = 1.0 / (double)(to - from);
-    size_t i, l;
-    for (l = 0; l < AGGI_COLS; l++) mean[l] = 0;
-    for (i = from + 1; i < to; i++)
-        for (l = 0; l < AGGI_COLS; l++) mean[l] += (double)cols[i * AGGI_COLS + l] - (double)low[l];
-    for (l = 0; l < AGGI_COLS; l++) mean[l] = (double)low[l] + mean[l] * share;
-}
-
-/* (a + b) / 2, also where a + b overflows */
-AGGI_INLINE double aggi_middle(double a, double b) {
-    const double s = a + b;
-    return s - s == 0 ? 0.5 * s : 0.5 * a + 0.5 * b;
-}
-
-/* Mean of the `keep` sorted values closest to the median: a window of that length holds one value
-   of each class modulo keep. In a class go up as long as the next value is closer. Equal distances
-   (tie > 0) are for the caller to settle by index. */
-AGGI_INLINE void aggi_mean_of_closest(const agg_real *cols, size_t n, size_t keep,
-                                      double *AGGI_RESTRICT mean, double *AGGI_RESTRICT tie) {
-    double med[AGGI_COLS], off[AGGI_COLS];
-    const double share = 1.0 / (double)keep;
-    size_t i, j, l;
-    for (l = 0; l < AGGI_COLS; l++) {
-        med[l] = aggi_middle((double)cols[(n - 1) / 2 * AGGI_COLS + l],
-                             (double)cols[n / 2 * AGGI_COLS + l]);
-        mean[l] = tie[l] = 0;
-    }
-    for (i = 0; i < keep; i++) {
-        for (l = 0; l < AGGI_COLS; l++) off[l] = (double)cols[i * AGGI_COLS + l] - med[l];
-        for (j = i + keep; j < n; j += keep) {
-            for (l = 0; l < AGGI_COLS; l++) {
-                const double old = off[l], next = (double)cols[j * AGGI_COLS + l] - med[l];
-                const double even = -old == next ? 1.0 : 0.0;
-                tie[l] += old != next ? even : 0.0;
-                off[l] = -old > next ? next : old;
-            }
-        }
-        for (l = 0; l < AGGI_COLS; l++) mean[l] += off[l];
-    }
-    for (l = 0; l < AGGI_COLS; l++) mean[l] = med[l] + mean[l] * share;
-}
-
-/* returns whether some column needs another look: a tie, or a mean that is not finite */
-AGGI_INLINE int aggi_window_body(const agg_real *cols, size_t n, size_t keep, int closest,
-                                 double *mean, double *tie) {
-    size_t l;
-    uint64_t any = 0;
-    if (closest)
-        aggi_mean_of_closest(cols, n, keep, mean, tie);
-    else
-        aggi_mean_of_middle(cols, (n - keep) / 2, (n + keep) / 2, mean);
-    for (l = 0; l < AGGI_COLS && (closest || sizeof(agg_real) > sizeof(float)); l++)
-        any |= aggi_bits(mean[l] - mean[l]) | aggi_bits(tie[l]); /* 0, or a NaN; 0, or more */
-    return any != 0;
-}
-
-#define AGGI_WINDOW_KERNEL(suffix, attribute, vec)                                                 \
-    attribute static int aggi_window_mean##suffix(const agg_real *cols, size_t n, size_t keep,     \
-                                                  int closest, double *mean, double *tie) {        \
-        return aggi_window_body(cols, n, keep, closest, mean, tie);                                \
-    }
-AGGI_TWINS(AGGI_WINDOW_KERNEL, aggi_vec, aggi_wide)
 
 typedef struct aggi_window_job {
     const aggi_call *c;
     const agg_real *const *row; /* n */
     size_t n, keep;             /* rows, and how many values of a column are averaged */
+    size_t from, to;            /* the places of a sorted column they are among */
     int closest;                /* AGGI_CLOSEST or AGGI_MIDDLE */
     size_t comparisons;         /* of the network */
     int status[AGGI_SLICES];
 } aggi_window_job;
 
-/* The mean at column `at` of the rows of item[0 .. keep - 1], scaled down if their sum overflows;
-   only double builds can meet that. */
-static double aggi_safe_mean(const agg_real *const *row, size_t at, const aggi_item *item,
-                             size_t keep) {
-    double base, sum, scale;
-    size_t i;
-    for (scale = 1;; scale = aggi_pow2(-3 - aggi_exponent((double)keep))) {
-        base = (double)row[item[0].index][at] * scale;
-        for (i = 1, sum = 0; i < keep; i++) sum += (double)row[item[i].index][at] * scale - base;
-        base += sum / (double)keep;
-        if (aggi_finite(base) || scale < 1) return aggi_clamp(base / scale);
+/* c->inside += the tally of columns modulo AGGI_GROUP that are < lanes; starts it anew */
+static void aggi_tally(const aggi_window_job *job, const aggi_block *b, size_t lanes,
+                       uint64_t *inside) {
+    const uint64_t *closest = (const uint64_t *)b->tally;
+    const aggi_word *middle = (const aggi_word *)b->tally;
+    size_t i, l;
+    for (i = 0; i < b->n; i++) {
+        for (l = 0; l < lanes; l++) {
+            const size_t k = i * AGGI_GROUP + l;
+            inside[i] += job->closest ? closest[k] : middle[k];
+        }
     }
+    memset(b->tally, 0, b->n * AGGI_GROUP * sizeof(uint64_t));
 }
 
-/* One column the slow way, rows and all: ties go to the lower index, huge numbers do not overflow.
-   inside[i]++ for every row inside the window, unless it is NULL. */
-static double aggi_window_scalar(const aggi_window_job *job, size_t s, size_t at,
-                                 uint64_t *inside) {
-    const aggi_columns *g = &job->c->columns;
-    const size_t n = job->n, from = job->closest ? 0 : (n - job->keep) / 2;
-    double *key = g->key + s * g->n;
-    aggi_item *item = g->item + s * 2 * g->n;
+/* the block sorted, as far as it is needed; returns whether there is a NaN or Inf */
+static int aggi_sort_block(const aggi_window_job *job, const aggi_block *b) {
+    const aggi_call *c = job->c;
     size_t i;
-    for (i = 0; i < n; i++) key[i] = (double)job->row[i][at];
-    aggi_rank(item, key, n, n);
-    if (job->closest) {
-        const double median = aggi_middle(item[(n - 1) / 2].key, item[n / 2].key);
-        for (i = 0; i < n; i++) key[i] = aggi_abs((double)job->row[i][at] - median);
-        aggi_rank(item, key, n, n);
-    }
-    for (i = from; inside && i < from + job->keep; i++) inside[item[i].index]++;
-    return aggi_safe_mean(job->row, at, item + from, job->keep);
+    for (i = 0; i < b->n; i += AGGI_RUN)
+        if (AGGI_TWIN(c->avx2, aggi_sort_run)(b, i, aggi_width(i, b->n, AGGI_RUN))) return 1;
+    AGGI_TWIN(c->avx2, aggi_merge_runs)(b, c->columns.network, job->comparisons);
+    return 0;
 }
 
-/* After the kernel: columns with a tie or a mean that is not finite again, one by one; if rows are
-   counted, every column. */
-static int aggi_window_mend(const aggi_window_job *job, size_t s, size_t at, size_t width,
-                            uint64_t *inside, const double *tie, double *mean) {
-    size_t l;
-    for (l = 0; l < width; l++) {
-        const int finite = aggi_finite(mean[l]), special = tie[l] > 0 || !finite;
-        double exact;
-        if (!finite && !job->c->scanned) return AGGI_NOT_FINITE;
-        if (!inside && !special) continue;
-        exact = aggi_window_scalar(job, s, at + l, inside);
-        if (special) mean[l] = exact;
+static int aggi_average(const aggi_window_job *job, aggi_block *b) {
+    const int avx2 = job->c->avx2;
+    return job->closest ? AGGI_TWIN(avx2, aggi_mean_of_closest)(b)
+                        : AGGI_TWIN(avx2, aggi_mean_of_middle)(b, job->from, job->to);
+}
+
+/* b->out, and the tally */
+static int aggi_window_block(const aggi_window_job *job, aggi_block *b) {
+    const int avx2 = job->c->avx2;
+    int found;
+    if (aggi_sort_block(job, b)) return AGGI_NOT_FINITE;
+    if (b->tally && !job->closest) AGGI_TWIN(avx2, aggi_count_middle)(b, job->from, job->to);
+    found = aggi_average(job, b);
+#ifdef AGG_DOUBLE
+    if (found & AGGI_OVERFLOW) {
+        AGGI_TWIN(avx2, aggi_scale_down)(b, job->from, job->to);
+        found = aggi_average(job, b) | AGGI_OVERFLOW;
     }
+#endif
+    if (job->closest && (b->tally || (found & AGGI_TIE))) AGGI_TWIN(avx2, aggi_settle_closest)(b);
+#ifdef AGG_DOUBLE
+    if (found & AGGI_OVERFLOW) AGGI_TWIN(avx2, aggi_scale_up)(b);
+#endif
     return AGG_OK;
 }
 
-static int aggi_window_slice(const aggi_window_job *job, size_t s, uint64_t *inside) {
-    const aggi_call *c = job->c;
-    const size_t n = job->n, end = aggi_slice_begin(c, s + 1);
-    agg_real *cols = c->columns.block + s * c->columns.n * AGGI_COLS;
-    agg_real sums[AGGI_COLS] = {0}; /* not finite from the first NaN or Inf on */
-    double mean[AGGI_COLS], tie[AGGI_COLS] = {0};
-    size_t at, l, width;
-    int look;
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_COLS);
-        if (width == AGGI_COLS)
-            AGGI_TWIN(c->avx2, aggi_gather)(job->row, n, at, cols, sums);
-        else
-            aggi_gather_rest(job->row, n, at, width, cols, sums);
-        AGGI_TWIN(c->avx2, aggi_sort_columns)(cols, c->columns.network, job->comparisons);
-        look = AGGI_TWIN(c->avx2, aggi_window_mean)(cols, n, job->keep, job->closest, mean, tie);
-        if ((look || inside) && aggi_window_mend(job, s, at, width, inside, tie, mean))
-            return AGGI_NOT_FINITE;
-        for (l = 0; l < width; l++) c->out[at + l] = (agg_real)mean[l];
+/* Block b begins at column `at` of the rows; returns how many of their columns it takes. The last
+   ones, fewer than AGGI_GROUP, are copied and filled up with zeros. */
+static size_t aggi_place_block(const aggi_window_job *job, aggi_block *b, size_t at, size_t end) {
+    const aggi_columns *g = &job->c->columns;
+    const size_t width = aggi_width(at, end, AGGI_COLS);
+    size_t i, l;
+    b->row = job->row;
+    b->at = at;
+    b->ahead = at + 3 * AGGI_COLS <= job->c->dim ? 2 * AGGI_COLS : 0;
+    b->width = width / AGGI_GROUP * AGGI_GROUP;
+    if (b->width) return b->width;
+    for (i = 0; i < b->n; i++) {
+        agg_real *copy = g->rest + i * AGGI_GROUP;
+        for (l = 0; l < AGGI_GROUP; l++) copy[l] = l < width ? job->row[i][at + l] : 0;
+        g->rest_row[i] = copy;
     }
-    for (l = 0; l < AGGI_COLS; l++)
-        if (!aggi_finite((double)sums[l]) && !c->scanned) return AGGI_NOT_FINITE;
+    b->row = g->rest_row;
+    b->at = 0;
+    b->width = AGGI_GROUP;
+    return width;
+}
+
+static int aggi_window_slice(const aggi_window_job *job, aggi_block *b, size_t s,
+                             uint64_t *inside) {
+    const size_t end = aggi_slice_begin(job->c, s + 1);
+    size_t at, width;
+    for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
+        width = aggi_place_block(job, b, at, end);
+        if (aggi_window_block(job, b)) return AGGI_NOT_FINITE;
+        memcpy(job->c->out + at, b->out, width * sizeof *b->out);
+        if (b->tally && ((at + width) % AGGI_CHUNK == 0 || end - (at + width) < AGGI_GROUP))
+            aggi_tally(job, b, aggi_width(0, width, AGGI_GROUP), inside);
+    }
     return AGG_OK;
 }
 
 static void aggi_window_run(void *arg, size_t s) {
     aggi_window_job *job = (aggi_window_job *)arg;
     const aggi_columns *g = &job->c->columns;
-    uint64_t *inside = job->c->report.weight ? g->inside + s * g->n : NULL;
-    if (inside) memset(inside, 0, job->n * sizeof *inside);
-    job->status[s] = aggi_window_slice(job, s, inside);
+    uint64_t *inside = g->inside + s * g->n;
+    aggi_block b;
+    size_t l;
+    b.n = job->n;
+    b.keep = job->keep;
+    b.cols = g->block + s * g->n * AGGI_COLS;
+    b.tally = job->c->report.weight ? g->tally + s * g->n * AGGI_GROUP : NULL;
+    for (l = 0; l < AGGI_COLS; l++) b.scale[l] = 1;
+    if (b.tally) {
+        memset(b.tally, 0, b.n * AGGI_GROUP * sizeof *g->tally);
+        memset(inside, 0, b.n * sizeof *inside);
+    }
+    job->status[s] = aggi_window_slice(job, &b, s, inside);
 }
 
 /* c->out = per column the mean of `keep` of the n values: the middle ones, or those closest to the
@@ -2101,8 +2432,10 @@ static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n,
     job.row = row;
     job.n = n;
     job.keep = keep;
+    job.from = trim;
+    job.to = n - trim;
     job.closest = closest;
-    job.comparisons = aggi_prune(g->network, count, n, trim, n - trim, closest, g->read);
+    job.comparisons = aggi_prune(g->network, count, n, job.from, job.to, g->read);
     aggi_run(c, aggi_window_run, &job);
     if (aggi_any(c, job.status)) return AGGI_NOT_FINITE;
     for (i = 0; c->report.weight && i < n; i++) {

@@ -518,11 +518,11 @@ RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
 RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t */
 RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, eta_t, t */
 
-/* theta_{t+1} from N rows; progress may be NULL. On error theta and t stay: call again with more
-   rows, or give the round up by rn_server_skip_round(): t+1 without an update. Rows have no number:
-   every call that succeeds is an update, and the same rows given again make a second one. So take a
-   row only if the number that came with it is rn_server_current_round(), and only once from each
-   agent: a row in two places has two votes. */
+/* theta_{t+1} from N rows; progress may be NULL, which saves its weights and suspicion. On error
+   theta and t stay: call again with more rows, or give the round up by rn_server_skip_round(): t+1
+   without an update. Rows have no number: every call that succeeds is an update, and the same rows
+   given again make a second one. So take a row only if the number that came with it is
+   rn_server_current_round(), and only once from each agent: a row in two places has two votes. */
 RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
                                        rn_progress *progress);
 RN_API void           rn_server_skip_round(rn_server *s);
@@ -3156,8 +3156,9 @@ static size_t rni_count_bad(const rn_real *const *rows, size_t n, size_t dim) {
     return bad;
 }
 
-/* d = F(d_1 .. d_N), to new_d */
-static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+/* d = F(d_1 .. d_N), to new_d; weights and suspicion, which take longer, only if they are read */
+static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows, rn_progress *p,
+                                       int is_read) {
     const rn_server_desc *d = &s->desc;
     agg_report report;
     agg_status r;
@@ -3166,10 +3167,12 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
         return d->aggregate(d->aggregate_self, rows, d->n, d->dim, s->new_d);
     }
     memset(&report, 0, sizeof report);
-    p->weight = report.weight = s->weight;
-    p->suspicion = report.suspicion = s->suspicion;
-    memset(s->weight, 0, d->n * sizeof(double));
-    memset(s->suspicion, 0, d->n * sizeof(double));
+    if (is_read) {
+        p->weight = report.weight = s->weight;
+        p->suspicion = report.suspicion = s->suspicion;
+        memset(s->weight, 0, d->n * sizeof(double));
+        memset(s->suspicion, 0, d->n * sizeof(double));
+    }
     r = agg_aggregate(&d->agg, rows, s->new_d, s->scratch, s->scratch_size, &report);
     if (r == AGG_OK || r == AGG_INEXACT)
         p->dropped = report.dropped;
@@ -3179,7 +3182,8 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
 }
 
 /* theta_{t+1}, or an error and nothing changed. Copied, not swapped: hosts keep the pointers. */
-static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p) {
+static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p,
+                                int is_read) {
     const size_t dim = s->desc.dim;
     rni_unit unit;
     p->round = s->t;
@@ -3189,7 +3193,7 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     p->gamma = rn_server_gamma(s);
     p->eta = rn_server_eta(s);
     if (!aggi_finite(p->gamma)) return RN_ERR_THETA;
-    p->aggregate = rni_server_aggregate(s, rows, p);
+    p->aggregate = rni_server_aggregate(s, rows, p, is_read);
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
     if (!aggi_all_finite(s->new_d, dim)) return RN_ERR_AGGREGATE;
     p->norm = rni_norm(s->new_d, dim);
@@ -3208,7 +3212,7 @@ RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_p
     rn_progress p;
     if (!s || !rows) return RN_ERR_ARG;
     memset(&p, 0, sizeof p);
-    p.status = rni_server_try(s, rows, &p);
+    p.status = rni_server_try(s, rows, &p, progress != NULL);
     if (progress) *progress = p;
     return p.status;
 }

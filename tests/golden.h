@@ -3,7 +3,7 @@
    numbers. "moves": the environment under fixed actions, every 100 steps. */
 #ifdef AGG_DOUBLE
     { "rows", "MDA", { 0xb40960b4u, 0x067b36b3u, 0x3c59bea5u, 0xfd5b747du, 0xc24bb435u, 0x9cb5c541u } },
-    { "rows", "CWTM", { 0xb9c26754u, 0x48549ce2u, 0xe726683au, 0x5ef9ea46u, 0x2c0f7240u, 0x0f93fab3u } },
+    { "rows", "CWTM", { 0xdcb09661u, 0x044a7e17u, 0xc6bcd101u, 0x24402902u, 0xeace5435u, 0x62f4bc76u } },
     { "rows", "MeaMed", { 0xec4218d8u, 0xdad38ddbu, 0x2fe9835au, 0xc85de75bu, 0xd83e619cu, 0x1c8edf5fu } },
     { "rows", "CWMed", { 0xaef3cd8au, 0x5c02d0f6u, 0xf0ddc12fu, 0x43b7a0e8u, 0x9d228ef2u, 0xa3a51025u } },
     { "rows", "Krum", { 0xfb429bc8u, 0x03a6f1e2u, 0x9801dcc1u, 0x207c215au, 0x22c0ca26u, 0xca159563u } },
