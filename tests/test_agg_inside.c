@@ -42,17 +42,21 @@ TEST kernels_agree(agg_rule rule) {
     PASS();
 }
 
-/* 2^26 / (n ceil(n/64)), within 1000 .. 100000 */
+/* 2^26 + n^2 (2048 + dim/8), as far as it can be counted */
 TEST budget_by_default(void) {
     static const struct {
-        size_t n, nodes;
-    } cases[] = {{10, 100000}, {500, 16777}, {2048, 1024}, {5000, 1000}};
+        size_t n, dim;
+        uint64_t operations;
+    } cases[] = {{10, 1, 67313664},
+                 {500, 15, 579358864},
+                 {1000, 100000, 14615108864},
+                 {(size_t)1 << 26, 1u << 20, ((uint64_t)1 << 26) + ((uint64_t)1 << 62)}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        agg_desc d = agg_make_desc(AGG_MDA, cases[i].n, 1, 1);
-        ASSERT_EQ(cases[i].nodes, aggi_budget(&d));
+        agg_desc d = agg_make_desc(AGG_MDA, cases[i].n, cases[i].dim, 1);
+        ASSERT_EQ(cases[i].operations, aggi_budget(&d));
         d.budget = 7;
-        ASSERT_EQ((size_t)7, aggi_budget(&d));
+        ASSERT_EQ((uint64_t)7, aggi_budget(&d));
     }
     PASS();
 }

@@ -49,7 +49,7 @@ static const rule_row rule_rows[] = {
      0,                                        AGGI_WEIGHTS, aggi_cge},
     {AGG_MONNA,      "MoNNA",      "n d",            0, 2, 1, 1, -1,
      AGGI_PIVOT,                               AGGI_WEIGHTS, aggi_monna},
-    {AGG_CAF,        "CAF",        "n^2 d + f n^3",  0, 2, 1, 1, -1,
+    {AGG_CAF,        "CAF",        "n^2 d + f n^2",  0, 2, 1, 1, -1,
      AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf},
     {AGG_SMEA,       "SMEA",       "n^2 d + search", 0, 2, 1, 1, -1,
      AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea},
@@ -168,7 +168,7 @@ static int memory_follows(const aggi_call *c, int needs) {
     return !c->pairs.entry == !(needs & AGGI_PAIRS) &&
            !c->columns.block == !(needs & AGGI_COLUMNS) &&
            !c->cover.edge == !(needs & AGGI_COVER) && !c->gm.row == !(needs & AGGI_GM) &&
-           !c->spectrum.gram == !(needs & AGGI_SPECTRUM) &&
+           !c->spectrum.square == !(needs & AGGI_SPECTRUM) &&
            !c->picked.row == !(needs & AGGI_PICKED) && c->x && c->weight && c->out && c->part;
 }
 

@@ -7,7 +7,7 @@
      the buffers                         scratch_at_every_address, scratch_one_byte_short;
                                          make asan, make valgrind
      no behaviour is undefined,          make asan over all tests;
-     the call ends                       test_agg_rules and test_agg_gm at their budgets
+     the call ends                       test_agg_rules, _spectrum, _gm at their budgets
      a status before anything            test_agg_misuse: bad_options, bounds, zero_and_huge_sizes
      is written
      bad rows are dropped,               test_agg_misuse: too_many_bad_rows,

@@ -1,7 +1,7 @@
 /* agg_aggregate() with any rows, sizes, rule and options. Promised: a status, and out untouched
    unless it is AGG_OK or AGG_INEXACT; else out is finite and within lambda times the diameter of
    every set of n-f rows; the report adds up; the bits depend on nothing but desc and rows. Bound:
-   desc.budget search nodes and desc.iterations passes, see feed_desc(). */
+   desc.budget operations of a search and desc.iterations passes, see feed_desc(). */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
 #include <math.h>
