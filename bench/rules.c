@@ -147,9 +147,9 @@ static int calls_a_sample(double seconds) {
 }
 
 /* ---- 3 limits */
-static double read_seconds(const rows *r, int times) {
+static double read_seconds(const agg_real *x, size_t count, int times) {
     double start = bench_cpu();
-    for (int i = 0; i < times; i++) bench_read(r->honest, r->n * r->dim * sizeof(agg_real));
+    for (int i = 0; i < times; i++) bench_read(x, count * sizeof *x);
     return (bench_cpu() - start) / times;
 }
 
@@ -211,7 +211,7 @@ static void time_ours(const bench *b, rows *r, job *j, result *out, double budge
     if (!isfinite(out->ours)) return;
     const int times = calls_a_sample(out->ours);
     for (int i = 0; i < 3 || bench_now() - begin < budget; i++) {
-        keep_least(&out->read, read_seconds(r, times));
+        keep_least(&out->read, read_seconds(r->honest, r->n * r->dim, times));
         keep_least(&out->mean, plain_mean_seconds(r, j->out));
         keep_least(&out->ours, seconds_of(j, r->row, times, b->want.cut));
         if (bench_now() - begin > 4 * budget) return;
@@ -334,6 +334,63 @@ static void print_matrix(const size *z, const result *all) {
     printf("\n");
 }
 
+/* ---- 7 for peers.py: the same calls from a shared library */
+typedef struct peers_job {
+    job *ours;
+    const contender *c;
+    size size;
+    const agg_real **row;
+} peers_job;
+
+peers_job *peers_open(const char *name, size_t n, size_t f, size_t dim, const agg_real *x);
+size_t peers_f(const peers_job *p);
+double peers_seconds(peers_job *p, int times, unsigned cut, agg_real *out);
+double peers_read(const peers_job *p, int times);
+double peers_arithmetic(const peers_job *p);
+void peers_close(peers_job *p);
+
+/* NULL: there is no such contender. x: n x dim, stays where it is */
+peers_job *peers_open(const char *name, size_t n, size_t f, size_t dim, const agg_real *x) {
+    int c = 0;
+    while (c < CONTENDERS && strcmp(contenders[c].name, name) != 0) c++;
+    if (c == CONTENDERS) return NULL;
+    peers_job *p = (peers_job *)bench_alloc(1, sizeof *p);
+    p->c = &contenders[c];
+    p->size.n = n;
+    p->size.f = f;
+    p->size.dim = dim;
+    p->ours = job_make(p->c, &p->size);
+    p->row = (const agg_real **)bench_alloc(n, sizeof *p->row);
+    for (size_t i = 0; i < n; i++) p->row[i] = x + i * dim;
+    return p;
+}
+
+size_t peers_f(const peers_job *p) { return p->ours->desc.f; }
+
+double peers_seconds(peers_job *p, int times, unsigned cut, agg_real *out) {
+    catch_alarm();
+    double seconds = seconds_of(p->ours, p->row, times, cut);
+    memcpy(out, p->ours->out, p->size.dim * sizeof *out);
+    return seconds;
+}
+
+double peers_read(const peers_job *p, int times) {
+    return read_seconds(p->row[0], p->size.n * p->size.dim, times);
+}
+
+double peers_arithmetic(const peers_job *p) {
+    const char *with;
+    peak = fmax(peak, bench_product_peak(sizeof(agg_real), &with));
+    return arithmetic_seconds(p->c, &p->size);
+}
+
+void peers_close(peers_job *p) {
+    job_free(p->ours);
+    free(p->row);
+    free(p);
+}
+
+/* ---- 8 */
 static void usage(void) {
     printf("usage: rules [--only rule] [--size n,f,dim] [--cut seconds] [--no-hostile | --all]\n"
            "Times every rule of aggregators.h beside the limits of this machine, on harmless and "
