@@ -3,7 +3,7 @@
 
 usage: peers.py [--only rule] [--size n,f,dim] [library [markdown]]
 
-library: bench/rules.c as a shared object (make bench-peers builds it, and runs this). The table is
+library: bench/peers.c as a shared object (make peers builds it, and runs this). The table is
 printed and written as markdown. BENCH_QUICK=1 is short. Without numpy it says so and succeeds.
 
 Two kinds of formulations, both written here from the definitions of the rules:
@@ -340,7 +340,7 @@ def peer_seconds(rule, x, f, times):
 
 
 class Ours:
-    """bench/rules.c: the same rows, in the same process."""
+    """bench/peers.c: the same rows, in the same process."""
 
     def __init__(self, path):
         self.c = ctypes.CDLL(os.path.abspath(path))
@@ -522,9 +522,9 @@ def main():
         else:
             sizes = (tuple(map(int, arguments[1].split(","))),)
         arguments = arguments[2:]
-    library = arguments[0] if arguments else "build/bench/O2/rules.so"
+    library = arguments[0] if arguments else "build/bench/O2/peers.so"
     if not os.path.exists(library):
-        print(f"there is no {library}: make bench-peers builds it")
+        print(f"there is no {library}: make peers builds it")
         return 1
     run(library, arguments[1] if len(arguments) > 1 else None, only, sizes)
     return 0

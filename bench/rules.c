@@ -6,165 +6,118 @@
      hostile   the slowest of the inputs of inputs.h, as times the harmless rows, and its name
    then a verdict for each goal, and the table of worst times for the documentation of the header.
    Others use the machine too: contenders take turns, the thread's own clock counts, and the least
-   time. BENCH_QUICK=1 shortens it. Built as a shared library it gives peers.py our times. */
+   time. BENCH_QUICK=1 shortens it. */
 #include "bench.h"
-#define AGGREGATORS_IMPLEMENTATION
-#include "aggregators.h"
-#include "inputs.h"
-#include <setjmp.h>
-#include <signal.h>
-#include <unistd.h>
+#include "contenders.h"
 
-/* ---- 1 what is timed */
-typedef enum cost { READ, PAIRS, PAIRS_AND_MIX } cost; /* what limits it */
-
-typedef struct contender {
-    const char *name;
-    agg_rule rule;
-    agg_pre pre;
-    cost needs;
-    int start; /* CClip: from a given vector, not from the median */
-} contender;
-
-static const contender contenders[] = {
-    {"mean", AGG_MEAN, AGG_PRE_NONE, READ, 0},
-    {"CWMed", AGG_CWMED, AGG_PRE_NONE, READ, 0},
-    {"CWTM", AGG_CWTM, AGG_PRE_NONE, READ, 0},
-    {"MeaMed", AGG_MEAMED, AGG_PRE_NONE, READ, 0},
-    {"CGE", AGG_CGE, AGG_PRE_NONE, READ, 0},
-    {"MoNNA", AGG_MONNA, AGG_PRE_NONE, READ, 0},
-    {"CClip", AGG_CCLIP, AGG_PRE_NONE, READ, 0},
-    {"CClip, start given", AGG_CCLIP, AGG_PRE_NONE, READ, 1},
-    {"Krum", AGG_KRUM, AGG_PRE_NONE, PAIRS, 0},
-    {"Multi-Krum", AGG_MULTI_KRUM, AGG_PRE_NONE, PAIRS, 0},
-    {"MDA", AGG_MDA, AGG_PRE_NONE, PAIRS, 0},
-    {"GM", AGG_GM, AGG_PRE_NONE, PAIRS, 0},
-    {"Bulyan", AGG_BULYAN, AGG_PRE_NONE, PAIRS, 0},
-    {"CAF", AGG_CAF, AGG_PRE_NONE, PAIRS, 0},
-    {"SMEA", AGG_SMEA, AGG_PRE_NONE, PAIRS, 0},
-    {"NNM + mean", AGG_MEAN, AGG_PRE_NNM, PAIRS_AND_MIX, 0},
-    {"bucketing + mean", AGG_MEAN, AGG_PRE_BUCKETING, READ, 0},
-    {"clipping + mean", AGG_MEAN, AGG_PRE_CLIP, READ, 0},
-    {"ARC + mean", AGG_MEAN, AGG_PRE_ARC, READ, 0},
-};
-
-enum { CONTENDERS = sizeof contenders / sizeof *contenders };
-
-typedef struct size {
-    size_t n, f, dim;
+/* ---- 1 sizes and goals */
+typedef struct plan {
+    size size;
     const char *only; /* this contender; NULL = all */
-} size;
+    int documented;   /* stands in the header's table */
+} plan;
 
-static const size full_sizes[] = {{10, 3, 1000000, NULL},  {50, 15, 100000, NULL},
-                                  {100, 30, 100000, NULL}, {1000, 400, 1000, NULL},
-                                  {500, 150, 1000, "CAF"}, {10, 3, 386, NULL}};
-static const size quick_sizes[] = {
-    {10, 3, 100000, NULL}, {50, 15, 10000, NULL}, {10, 3, 386, NULL}};
+static const plan full[] = {
+    {{10, 3, 1000000}, NULL, 1},  {{50, 15, 100000}, NULL, 0},
+    {{100, 30, 100000}, NULL, 1}, {{1000, 400, 1000}, NULL, 1}, /* Bulyan: f = 249 */
+    {{500, 150, 1000}, "CAF", 0}, {{10, 3, 386}, NULL, 0},      /* the paper's network */
+};
+static const plan quick[] = {
+    {{10, 3, 100000}, NULL, 1}, {{50, 15, 5000}, NULL, 1}, {{10, 3, 386}, NULL, 1}};
 
 enum { MOST_SIZES = 8 };
 
+typedef enum measure {
+    OF_LIMIT,    /* times the limit */
+    OF_MEAN,     /* times a plain loop for the mean */
+    BESIDE_KRUM, /* ms more than Krum, which has the same distances */
+    IN_MS
+} measure;
+
+typedef struct goal {
+    const char *contender;
+    size_t n, dim;
+    measure by;
+    double most;
+} goal;
+
+/* clang-format off */
+static const goal goals[] = {
+    {"mean",       10,   1000000, OF_LIMIT,    1.15},
+    {"mean",       50,   100000,  OF_LIMIT,    1.15},
+    {"mean",       100,  100000,  OF_LIMIT,    1.15},
+    {"CWMed",      10,   1000000, OF_MEAN,     1.5},
+    {"CWTM",       10,   1000000, OF_MEAN,     1.5},
+    {"MeaMed",     10,   1000000, OF_MEAN,     2.0},
+    {"Krum",       50,   100000,  OF_LIMIT,    1.5},
+    {"Krum",       100,  100000,  OF_LIMIT,    1.5},
+    {"NNM + mean", 100,  100000,  OF_LIMIT,    1.3},
+    {"GM",         1000, 1000,    BESIDE_KRUM, 20},
+    {"Bulyan",     1000, 1000,    IN_MS,       1000},
+    {"CAF",        500,  1000,    IN_MS,       310},
+    {"mean",       10,   386,     IN_MS,       0.0004},
+    {"CWMed",      10,   386,     IN_MS,       0.0012},
+    {"Krum",       10,   386,     IN_MS,       0.003},
+    {"MDA",        10,   386,     IN_MS,       0.003},
+    {"GM",         10,   386,     IN_MS,       0.008},
+};
+/* clang-format on */
+enum { GOALS = sizeof goals / sizeof *goals };
+
+static const double hostile_goal = 2; /* times harmless, everywhere */
+
+/* ---- 2 results */
 typedef struct options {
     const char *only; /* contender */
-    size given;       /* n = 0: the sizes above */
+    plan given;       /* n = 0: the sizes above */
     unsigned cut;     /* seconds after which a call is broken off */
     int hostile, matrix;
 } options;
 
-/* ---- 2 one call */
-typedef struct job {
-    agg_desc desc;
-    agg_real *out, *start;
-    void *scratch;
-    size_t scratch_size;
-    uint64_t seed;
-} job;
+typedef struct result {
+    double ours, read, mean; /* seconds; ours is infinite if it was broken off, 0 if not timed */
+    double hostile;          /* slowest hostile input over harmless */
+    const char *worst;       /* its name */
+    double ratio[INPUTS];    /* of each */
+} result;
 
-static uint64_t next_random(void *self) { return bench_random((uint64_t *)self); }
+typedef struct bench {
+    options want;
+    plan plan[MOST_SIZES];
+    int sizes;
+    result result[MOST_SIZES][CONTENDERS];
+    double peak;
+    double told; /* when progress was last shown */
+} bench;
 
-/* f is lowered to what the rule survives */
-static job *job_make(const contender *c, const size *z) {
-    job *j = (job *)bench_alloc(1, sizeof *j);
-    agg_desc *d = &j->desc;
-    *d = agg_make_desc(c->rule, z->n, z->dim, z->f);
-    j->start = (agg_real *)bench_alloc(z->dim, sizeof *j->start);
-    j->out = (agg_real *)bench_alloc(z->dim, sizeof *j->out);
-    d->pre[0] = c->pre;
-    d->clip = 0.5 * sqrt((double)z->dim);
-    d->start = c->start ? j->start : NULL;
-    d->rng.next = next_random;
-    d->rng.self = &j->seed;
-    while (d->f > 0 && agg_scratch_size(d) == 0) d->f--;
-    j->scratch_size = agg_scratch_size(d);
-    j->scratch = bench_alloc(j->scratch_size, 1);
-    memset(j->scratch, 1, j->scratch_size); /* the pages must be there before the clock runs */
-    return j;
+static void progress(bench *b, const char *what, const size *z) {
+    if (bench_now() - b->told < 2) return;
+    b->told = bench_now();
+    fprintf(stderr, "  ... %s, n=%d d=%d\n", what, (int)z->n, (int)z->dim);
 }
 
-static void job_free(job *j) {
-    free(j->start);
-    free(j->out);
-    free(j->scratch);
-    free(j);
+static double limit_of(const bench *b, int z, int c) {
+    double read = 0;
+    for (int i = 0; i < CONTENDERS; i++)
+        if (b->result[z][i].read > 0) keep_least(&read, b->result[z][i].read);
+    return fmax(read, limit_arithmetic(contenders[c].needs, &b->plan[z].size, b->peak));
 }
 
-/* The header allocates nothing and locks nothing, so a call may be left by a jump. */
-static sigjmp_buf too_long;
-
-static void on_alarm(int signal_number) {
-    (void)signal_number;
-    siglongjmp(too_long, 1);
+static double plain_mean(const bench *b, int z) {
+    double mean = 0;
+    for (int i = 0; i < CONTENDERS; i++)
+        if (b->result[z][i].mean > 0) keep_least(&mean, b->result[z][i].mean);
+    return mean;
 }
 
-static void catch_alarm(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_alarm;
-    sigaction(SIGALRM, &action, NULL);
+/* ---- 3 measuring */
+static double seconds_or(double in_full, double in_quick) {
+    return bench_quick() ? in_quick : in_full;
 }
 
-static void call(job *j, const agg_real *const *row) {
-    agg_status s = agg_aggregate(&j->desc, row, j->out, j->scratch, j->scratch_size, NULL);
-    if (s <= AGG_INEXACT) return;
-    fprintf(stderr, "%s n=%d f=%d: %s\n", agg_rule_name(j->desc.rule), (int)j->desc.n,
-            (int)j->desc.f, agg_status_text(s));
-    exit(1);
-}
-
-/* this thread's seconds for one call, the average of some; infinite if it was broken off */
-static double seconds_of(job *j, const agg_real *const *row, int times, unsigned cut) {
-    if (sigsetjmp(too_long, 1)) return INFINITY;
-    alarm(cut);
-    double start = bench_cpu();
-    for (int i = 0; i < times; i++) call(j, row);
-    double seconds = (bench_cpu() - start) / times;
-    alarm(0);
-    return seconds;
-}
-
-/* so many that the clock's own time does not count */
-static int calls_a_sample(double seconds) {
-    return seconds < 50e-6 ? (int)(50e-6 / (seconds + 1e-7)) + 1 : 1;
-}
-
-/* ---- 3 limits */
-static double read_seconds(const agg_real *x, size_t count, int times) {
-    double start = bench_cpu();
-    for (int i = 0; i < times; i++) bench_read(x, count * sizeof *x);
-    return (bench_cpu() - start) / times;
-}
-
-static double peak; /* multiplications and additions a second */
-
-static double arithmetic_seconds(const contender *c, const size *z) {
-    const double n = (double)z->n, pairs = n * n / 2;
-    const double mix = c->needs == PAIRS_AND_MIX ? n * (double)(z->n - z->f) : 0;
-    return c->needs == READ ? 0 : (pairs + mix) * (double)z->dim / peak;
-}
-
-/* ---- 4 the plain mean, the yardstick of rules that read each column once */
-enum { COLUMNS = 64 };
-
-static double plain_mean_seconds(const rows *r, agg_real *out) {
+/* a plain loop, the yardstick of rules that read each column once */
+static double mean_seconds(const rows *r, agg_real *out) {
+    enum { COLUMNS = 64 };
     const agg_real scale = 1 / (agg_real)r->n;
     double start = bench_cpu();
     for (size_t k0 = 0; k0 + COLUMNS <= r->dim; k0 += COLUMNS) {
@@ -178,42 +131,16 @@ static double plain_mean_seconds(const rows *r, agg_real *out) {
     return bench_cpu() - start;
 }
 
-/* ---- 5 results */
-typedef struct result {
-    double ours, read, mean; /* seconds; ours is infinite if it was broken off, 0 if not timed */
-    double hostile;          /* slowest hostile input over harmless */
-    const char *worst;       /* its name */
-    double ratio[INPUTS];    /* of each */
-} result;
-
-typedef struct bench {
-    options want;
-    size size[MOST_SIZES];
-    int sizes;
-    result result[MOST_SIZES][CONTENDERS];
-    double told; /* when progress was last shown */
-} bench;
-
-static void progress(bench *b, const char *what, const size *z) {
-    if (bench_now() - b->told < 2) return;
-    b->told = bench_now();
-    fprintf(stderr, "  ... %s, n=%d d=%d\n", what, (int)z->n, (int)z->dim);
-}
-
-static void keep_least(double *least, double seconds) {
-    if (*least <= 0 || seconds < *least) *least = seconds;
-}
-
-static void time_ours(const bench *b, rows *r, job *j, result *out, double budget) {
-    double begin = bench_now();
+static void time_ours(const bench *b, rows *r, job *j, result *out) {
+    const double begin = bench_now(), budget = seconds_or(0.5, 0.04);
     rows_point(r, j->desc.f);
-    out->ours = seconds_of(j, r->row, 1, b->want.cut);
+    out->ours = job_seconds(j, r->row, 1, b->want.cut);
     if (!isfinite(out->ours)) return;
-    const int times = calls_a_sample(out->ours);
+    const int times = job_calls_a_sample(out->ours);
     for (int i = 0; i < 3 || bench_now() - begin < budget; i++) {
-        keep_least(&out->read, read_seconds(r->honest, r->n * r->dim, times));
-        keep_least(&out->mean, plain_mean_seconds(r, j->out));
-        keep_least(&out->ours, seconds_of(j, r->row, times, b->want.cut));
+        keep_least(&out->read, limit_read(r->honest, r->n * r->dim, times));
+        keep_least(&out->mean, mean_seconds(r, j->out));
+        keep_least(&out->ours, job_seconds(j, r->row, times, b->want.cut));
         if (bench_now() - begin > 4 * budget) return;
     }
 }
@@ -223,66 +150,74 @@ static double hostile_ratio(const bench *b, rows *harmless, rows *hostile, job *
     double begin = bench_now(), h = 0, e = 0;
     rows_point(harmless, j->desc.f);
     rows_point(hostile, j->desc.f);
-    const int times = calls_a_sample(seconds_of(j, harmless->row, 1, b->want.cut));
+    const int times = job_calls_a_sample(job_seconds(j, harmless->row, 1, b->want.cut));
     for (int i = 0; i < 2 || bench_now() - begin < budget; i++) {
-        keep_least(&h, seconds_of(j, harmless->row, times, b->want.cut));
-        keep_least(&e, seconds_of(j, hostile->row, times, b->want.cut));
+        keep_least(&h, job_seconds(j, harmless->row, times, b->want.cut));
+        keep_least(&e, job_seconds(j, hostile->row, times, b->want.cut));
         if (bench_now() - begin > 5 * budget) break;
     }
     return e / h;
 }
 
-static int wanted(const bench *b, const size *z, const contender *c) {
-    return (!z->only || strcmp(z->only, c->name) == 0) &&
-           (!b->want.only || strcmp(b->want.only, c->name) == 0);
+/* Near the goal it looks again, longer: it may have been a neighbour's fault. */
+static double careful_ratio(const bench *b, rows *harmless, rows *hostile, job *j) {
+    const double budget = seconds_or(0.1, 0.005);
+    const double ratio = hostile_ratio(b, harmless, hostile, j, budget);
+    if (ratio < 0.9 * hostile_goal || ratio > 2 * hostile_goal) return ratio;
+    return fmin(ratio, hostile_ratio(b, harmless, hostile, j, 4 * budget));
 }
 
-static double full_or_quick(double full, double quick) { return bench_quick() ? quick : full; }
-
-static const double slow = 1; /* seconds; hostile rows are not tried on slower calls */
-
-static void try_input(bench *b, const input *in, rows *harmless, rows *hostile, job **j,
-                      result *out, const size *z) {
-    rows_fill(hostile, in, 2);
-    for (int c = 0; c < CONTENDERS; c++) {
-        if (!j[c] || out[c].ours > slow) continue;
-        progress(b, in->name, z);
-        double ratio = hostile_ratio(b, harmless, hostile, j[c], full_or_quick(0.1, 0.008));
-        if (ratio > 1.8 && ratio < 4) /* look again, longer: it may have been a neighbour's fault */
-            ratio =
-                fmin(ratio, hostile_ratio(b, harmless, hostile, j[c], full_or_quick(0.4, 0.02)));
-        out[c].ratio[in - inputs] = ratio;
-        if (ratio <= out[c].hostile) continue;
-        out[c].hostile = ratio;
-        out[c].worst = in->name;
-    }
+static void note_ratio(result *out, int i, double ratio) {
+    out->ratio[i] = ratio;
+    if (ratio <= out->hostile) return;
+    out->hostile = ratio;
+    out->worst = inputs[i].name;
 }
 
-static void measure(bench *b, const size *z, result *out) {
-    job *j[CONTENDERS];
-    rows harmless = rows_make(z->n, z->f, z->dim), hostile = rows_make(z->n, z->f, z->dim);
-    const char *with;
-    rows_fill(&harmless, &inputs[0], 1);
-    peak = fmax(peak, bench_product_peak(sizeof(agg_real), &with));
-    for (int c = 0; c < CONTENDERS; c++) {
-        j[c] = wanted(b, z, &contenders[c]) ? job_make(&contenders[c], z) : NULL;
-        progress(b, contenders[c].name, z);
-        if (j[c]) time_ours(b, &harmless, j[c], &out[c], full_or_quick(0.5, 0.05));
+/* slower ones would take an hour with all inputs */
+static int too_slow_for_hostile(const result *r) { return r->ours > seconds_or(1, 0.1); }
+
+static void time_hostile(bench *b, const plan *p, rows *harmless, job **j, result *out) {
+    rows hostile = rows_make(p->size.n, p->size.f, p->size.dim);
+    for (int i = 1; i < INPUTS; i++) {
+        if (!input_applies(&inputs[i], &hostile)) continue;
+        rows_fill(&hostile, &inputs[i], 2);
+        for (int c = 0; c < CONTENDERS; c++) {
+            if (!j[c] || too_slow_for_hostile(&out[c])) continue;
+            progress(b, inputs[i].name, &p->size);
+            note_ratio(&out[c], i, careful_ratio(b, harmless, &hostile, j[c]));
+        }
     }
-    for (int i = 1; b->want.hostile && i < INPUTS; i++)
-        if (input_applies(&inputs[i], &hostile))
-            try_input(b, &inputs[i], &harmless, &hostile, j, out, z);
-    for (int c = 0; c < CONTENDERS; c++)
-        if (j[c]) job_free(j[c]);
-    rows_free(&harmless);
     rows_free(&hostile);
 }
 
-/* ---- 6 what is printed */
+static int wanted(const bench *b, const plan *p, const char *name) {
+    return (!p->only || strcmp(p->only, name) == 0) &&
+           (!b->want.only || strcmp(b->want.only, name) == 0);
+}
+
+static void measure_size(bench *b, int z) {
+    const plan *p = &b->plan[z];
+    job *j[CONTENDERS];
+    rows harmless = rows_make(p->size.n, p->size.f, p->size.dim);
+    rows_fill(&harmless, &inputs[0], 1);
+    b->peak = limit_peak();
+    for (int c = 0; c < CONTENDERS; c++) {
+        j[c] = wanted(b, p, contenders[c].name) ? job_make(&contenders[c], &p->size) : NULL;
+        progress(b, contenders[c].name, &p->size);
+        if (j[c]) time_ours(b, &harmless, j[c], &b->result[z][c]);
+    }
+    if (b->want.hostile) time_hostile(b, p, &harmless, j, b->result[z]);
+    for (int c = 0; c < CONTENDERS; c++)
+        if (j[c]) job_free(j[c]);
+    rows_free(&harmless);
+}
+
+/* ---- 4 what is printed for a size */
 /* three digits, in ms or us */
 static const char *show(double seconds, char text[32]) {
     const double ms = seconds * 1e3, shown = ms < 0.1 ? ms * 1e3 : ms;
-    if (!isfinite(seconds)) return "cut off";
+    if (!isfinite(seconds)) return "-";
     snprintf(text, 32, "%.*f %s",
              shown < 10    ? 2
              : shown < 100 ? 1
@@ -291,106 +226,127 @@ static const char *show(double seconds, char text[32]) {
     return text;
 }
 
-static double limit_of(const contender *c, const size *z, const result *all) {
-    double read = 0;
-    for (int i = 0; i < CONTENDERS; i++)
-        if (all[i].read > 0) keep_least(&read, all[i].read);
-    return fmax(read, arithmetic_seconds(c, z));
+static void print_contender(const bench *b, int z, int c) {
+    const result *r = &b->result[z][c];
+    const double limit = limit_of(b, z, c);
+    char ours[32], least[32];
+    printf("  %-20s%10s%10s", contenders[c].name, show(r->ours, ours), show(limit, least));
+    if (!isfinite(r->ours))
+        printf("%8s   broken off after %u s", "-", b->want.cut);
+    else
+        printf("%8.2f", r->ours / limit);
+    if (r->worst)
+        printf("   %6.2f  %s", r->hostile, r->worst);
+    else if (isfinite(r->ours) && b->want.hostile)
+        printf("   not tried, too slow");
+    printf("\n");
 }
 
-static void print_size(const bench *b, const size *z, const result *all) {
-    char a[32], l[32];
-    printf("\nn=%d f=%d d=%d\n%34s%12s%8s   hostile/harmless\n", (int)z->n, (int)z->f, (int)z->dim,
-           "ours", "limit", "ratio");
-    for (int c = 0; c < CONTENDERS; c++) {
-        const result *r = &all[c];
-        const double limit = limit_of(&contenders[c], z, all);
-        if (r->ours <= 0) continue;
-        printf("  %-20s%12s%12s", contenders[c].name, show(r->ours, a), show(limit, l));
-        if (!isfinite(r->ours))
-            printf("%8s   took longer than %u s", "-", b->want.cut);
-        else
-            printf("%8.2f", r->ours / limit);
-        if (r->worst) printf("   %5.2f  %s", r->hostile, r->worst);
-        if (isfinite(r->ours) && b->want.hostile && !r->worst) printf("   not tried: too slow");
-        printf("\n");
-    }
+static void print_size(const bench *b, int z) {
+    const size *s = &b->plan[z].size;
+    char head[64];
+    snprintf(head, sizeof head, "n=%d f=%d d=%d", (int)s->n, (int)s->f, (int)s->dim);
+    printf("\n%-22s%10s%10s%8s   hostile/harmless (inf: broken off)\n", head, "ours", "limit",
+           "ratio");
+    for (int c = 0; c < CONTENDERS; c++)
+        if (b->result[z][c].ours > 0) print_contender(b, z, c);
     fflush(stdout);
 }
 
 /* hostile/harmless of every input */
-static void print_matrix(const size *z, const result *all) {
-    printf("\nn=%d f=%d d=%d, every input\n", (int)z->n, (int)z->f, (int)z->dim);
+static void print_matrix(const result *all) {
+    printf("\n  hostile/harmless of every input:");
     for (int i = 1; i < INPUTS; i++)
-        printf("  %c %s%s", 'a' + i - 1, inputs[i].name, i == 7 ? "\n" : "");
-    printf("\n%20s", "");
-    for (int i = 1; i < INPUTS; i++) printf("%6c", 'a' + i - 1);
+        printf("%s%c %s", i % 6 == 1 ? "\n    " : "  ", 'a' + i - 1, inputs[i].name);
+    printf("\n%22s", "");
+    for (int i = 1; i < INPUTS; i++) printf("%5c", 'a' + i - 1);
     for (int c = 0; c < CONTENDERS; c++) {
         if (!all[c].worst) continue;
-        printf("\n  %-18s", contenders[c].name);
-        for (int i = 1; i < INPUTS; i++)
-            printf(" %5.*f", all[c].ratio[i] < 10 ? 2 : 0, all[c].ratio[i]);
+        printf("\n  %-20s", contenders[c].name);
+        for (int i = 1; i < INPUTS; i++) printf(" %4.*f", all[c].ratio[i] < 10, all[c].ratio[i]);
     }
     printf("\n");
 }
 
-/* ---- 7 for peers.py: the same calls from a shared library */
-typedef struct peers_job {
-    job *ours;
-    const contender *c;
-    size size;
-    const agg_real **row;
-} peers_job;
+/* ---- 5 verdicts */
+static const char *const measure_text[] = {"times the limit", "times a plain mean",
+                                           "ms more than Krum", "ms"};
 
-peers_job *peers_open(const char *name, size_t n, size_t f, size_t dim, const agg_real *x);
-size_t peers_f(const peers_job *p);
-double peers_seconds(peers_job *p, int times, unsigned cut, agg_real *out);
-double peers_read(const peers_job *p, int times);
-double peers_arithmetic(const peers_job *p);
-void peers_close(peers_job *p);
-
-/* NULL: there is no such contender. x: n x dim, stays where it is */
-peers_job *peers_open(const char *name, size_t n, size_t f, size_t dim, const agg_real *x) {
-    int c = 0;
-    while (c < CONTENDERS && strcmp(contenders[c].name, name) != 0) c++;
-    if (c == CONTENDERS) return NULL;
-    peers_job *p = (peers_job *)bench_alloc(1, sizeof *p);
-    p->c = &contenders[c];
-    p->size.n = n;
-    p->size.f = f;
-    p->size.dim = dim;
-    p->ours = job_make(p->c, &p->size);
-    p->row = (const agg_real **)bench_alloc(n, sizeof *p->row);
-    for (size_t i = 0; i < n; i++) p->row[i] = x + i * dim;
-    return p;
+static double reached(const bench *b, int z, int c, measure by) {
+    const double ours = b->result[z][c].ours;
+    switch (by) {
+    case OF_LIMIT: return ours / limit_of(b, z, c);
+    case OF_MEAN: return ours / plain_mean(b, z);
+    case BESIDE_KRUM: return 1e3 * (ours - b->result[z][contender_named("Krum")].ours);
+    case IN_MS: break;
+    }
+    return 1e3 * ours;
 }
 
-size_t peers_f(const peers_job *p) { return p->ours->desc.f; }
-
-double peers_seconds(peers_job *p, int times, unsigned cut, agg_real *out) {
-    catch_alarm();
-    double seconds = seconds_of(p->ours, p->row, times, cut);
-    memcpy(out, p->ours->out, p->size.dim * sizeof *out);
-    return seconds;
+static void print_goal(const bench *b, const goal *g) {
+    const int c = contender_named(g->contender);
+    for (int z = 0; z < b->sizes; z++) {
+        const size *s = &b->plan[z].size;
+        if (s->n != g->n || s->dim != g->dim || b->result[z][c].ours <= 0) continue;
+        const double got = reached(b, z, c, g->by);
+        printf("  %-7s %-11s n=%-5d d=%-8d %9.4g %s, goal %g\n",
+               got <= g->most ? "holds" : "MISSED", g->contender, (int)s->n, (int)s->dim, got,
+               measure_text[g->by], g->most);
+    }
 }
 
-double peers_read(const peers_job *p, int times) {
-    return read_seconds(p->row[0], p->size.n * p->size.dim, times);
+static void print_hostile_goal(const bench *b) {
+    int held = 0, tried = 0;
+    for (int z = 0; z < b->sizes; z++)
+        for (int c = 0; c < CONTENDERS; c++) {
+            const result *r = &b->result[z][c];
+            const size *s = &b->plan[z].size;
+            tried += r->worst != NULL;
+            held += r->worst && r->hostile <= hostile_goal;
+            if (r->worst && r->hostile > hostile_goal)
+                printf("  MISSED  %-18s n=%-5d d=%-8d %6.3g times harmless (%s), goal %g\n",
+                       contenders[c].name, (int)s->n, (int)s->dim, r->hostile, r->worst,
+                       hostile_goal);
+        }
+    printf("  hostile at most %g times harmless: holds for %d of %d\n", hostile_goal, held, tried);
 }
 
-double peers_arithmetic(const peers_job *p) {
-    const char *with;
-    peak = fmax(peak, bench_product_peak(sizeof(agg_real), &with));
-    return arithmetic_seconds(p->c, &p->size);
+static void print_verdicts(const bench *b) {
+    printf("\ngoals\n");
+    for (int g = 0; sizeof(agg_real) == sizeof(float) && g < GOALS; g++) print_goal(b, &goals[g]);
+    if (b->want.hostile) print_hostile_goal(b);
 }
 
-void peers_close(peers_job *p) {
-    job_free(p->ours);
-    free(p->row);
-    free(p);
+/* ---- 6 the table for the header's documentation */
+static void print_cell(const result *r, unsigned cut) {
+    if (!isfinite(r->ours))
+        printf(" >%7u %-5s", 1000 * cut, "");
+    else
+        printf(" %8.3g x%-5.1f", r->ours * 1e3, r->hostile);
 }
 
-/* ---- 8 */
+static void print_documented(const bench *b) {
+    printf("\nfor the documentation: ms for harmless rows, and times that for the slowest input\n");
+    printf("                %-18s", "");
+    for (int z = 0; z < b->sizes; z++)
+        if (b->plan[z].documented)
+            printf(" %5d x %-7d", (int)b->plan[z].size.n, (int)b->plan[z].size.dim);
+    printf(" slowest input\n");
+    for (int c = 0; c < CONTENDERS; c++) {
+        const char *worst = "";
+        double most = 0;
+        printf("                %-18s", contenders[c].name);
+        for (int z = 0; z < b->sizes; z++) {
+            const result *r = &b->result[z][c];
+            if (!b->plan[z].documented) continue;
+            print_cell(r, b->want.cut);
+            if (r->hostile > most) most = r->hostile, worst = r->worst;
+        }
+        printf(" %s\n", most > 1.2 ? worst : "-");
+    }
+}
+
+/* ---- 7 options */
 static void usage(void) {
     printf("usage: rules [--only rule] [--size n,f,dim] [--cut seconds] [--no-hostile | --all]\n"
            "Times every rule of aggregators.h beside the limits of this machine, on harmless and "
@@ -399,54 +355,70 @@ static void usage(void) {
            "  --size n,f,d  this size alone\n"
            "  --cut s       break calls off after s seconds (5)\n"
            "  --no-hostile  harmless rows only\n"
-           "  --all         the ratios of every hostile input\n"
-           "BENCH_QUICK=1: shorter. \n");
+           "  --all         hostile/harmless of every input, not only of the slowest\n"
+           "BENCH_QUICK=1: shorter.\n");
+}
+
+static int read_switch(options *o, const char *name) {
+    const int no = strcmp(name, "--no-hostile") == 0, all = strcmp(name, "--all") == 0;
+    if (no) o->hostile = 0;
+    if (all) o->matrix = 1;
+    return no || all;
+}
+
+static int read_value(options *o, const char *name, const char *value) {
+    int n, f, dim;
+    if (strcmp(name, "--only") == 0) {
+        o->only = value;
+        return contender_named(value) < CONTENDERS;
+    }
+    if (strcmp(name, "--cut") == 0) return (o->cut = (unsigned)atoi(value)) > 0;
+    if (strcmp(name, "--size") != 0 || sscanf(value, "%d,%d,%d", &n, &f, &dim) != 3) return 0;
+    o->given.size.n = (size_t)n;
+    o->given.size.f = (size_t)f;
+    o->given.size.dim = (size_t)dim;
+    o->given.documented = 1;
+    return n > 2 * f && f >= 0 && dim > 0;
 }
 
 static int read_options(options *o, int argc, char **argv) {
-    int n, f, dim;
     for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        const int alone = strcmp(argv[i], "--no-hostile") == 0, all = strcmp(argv[i], "--all") == 0;
-        o->hostile = o->hostile && !alone;
-        o->matrix = o->matrix || all;
-        if (alone || all) continue;
-        if (strcmp(argv[i], "--only") == 0)
-            o->only = value;
-        else if (strcmp(argv[i], "--cut") == 0)
-            o->cut = (unsigned)atoi(value);
-        else if (strcmp(argv[i], "--size") == 0 && sscanf(value, "%d,%d,%d", &n, &f, &dim) == 3)
-            o->given.n = (size_t)n, o->given.f = (size_t)f, o->given.dim = (size_t)dim;
-        else
-            return 0;
+        if (read_switch(o, argv[i])) continue;
+        if (i + 1 == argc || !read_value(o, argv[i], argv[i + 1])) return 0;
         i++;
     }
     return 1;
 }
 
 static void choose_sizes(bench *b) {
-    const size *list = bench_quick() ? quick_sizes : full_sizes;
-    b->sizes = (int)(bench_quick() ? sizeof quick_sizes : sizeof full_sizes) / (int)sizeof *list;
-    if (b->want.given.n) list = &b->want.given, b->sizes = 1;
-    memcpy(b->size, list, (size_t)b->sizes * sizeof *list);
+    const plan *list = bench_quick() ? quick : full;
+    b->sizes = (int)((bench_quick() ? sizeof quick : sizeof full) / sizeof *list);
+    if (b->want.given.size.n) list = &b->want.given, b->sizes = 1;
+    memcpy(b->plan, list, (size_t)b->sizes * sizeof *list);
 }
 
 int main(int argc, char **argv) {
     static bench b;
+    const char *with;
     b.want.cut = 5;
     b.want.hostile = 1;
     if (!read_options(&b.want, argc, argv)) {
         usage();
         return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
-    catch_alarm();
     b.told = bench_now();
     choose_sizes(&b);
     bench_print_build();
+    printf("%s, peak %.1f G multiplications and additions/s (",
+           sizeof(agg_real) == 4 ? "float" : "double",
+           bench_product_peak(sizeof(agg_real), &with) * 1e-9);
+    printf("%s)\n", with);
     for (int z = 0; z < b.sizes; z++) {
-        measure(&b, &b.size[z], b.result[z]);
-        print_size(&b, &b.size[z], b.result[z]);
-        if (b.want.matrix) print_matrix(&b.size[z], b.result[z]);
+        measure_size(&b, z);
+        print_size(&b, z);
+        if (b.want.matrix) print_matrix(b.result[z]);
     }
+    print_verdicts(&b);
+    if (b.want.hostile) print_documented(&b);
     return 0;
 }
