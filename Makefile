@@ -236,6 +236,7 @@ $(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
 $(BUILD)/bench/native/%: CFLAGS = $(BENCH_NATIVE)
 $(BUILD)/bench/native/estimator: CFLAGS = -O3 -march=native
 $(BUILD)/bench/double/%: CFLAGS = $(BENCH_O2)
+$(BUILD)/bench/%: C99 += '-DBENCH_FLAGS="$(CFLAGS)"'
 $(BUILD)/bench/O2/peers.so: CFLAGS += -fPIC
 $(BUILD)/bench/O2/peers.so: LDFLAGS += -shared
 

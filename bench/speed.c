@@ -96,9 +96,9 @@ enum { LOOKS = 8 };
 
 static void write_style(FILE *out) {
     static const char *const light[LOOKS] = {"0072b2", "d55e00", "009e73", "b8860b",
-                                             "56b4e9", "a0527f", "555f69", "8c6d00"};
+                                             "56b4e9", "a0527f", "555f69", "6b4fa0"};
     static const char *const dark[LOOKS] = {"4aa8e0", "ff8c42", "2fd0a0", "f0c840",
-                                            "8ccff5", "e79cc5", "b4bec8", "e6d35a"};
+                                            "8ccff5", "e79cc5", "b4bec8", "b9a0f0"};
     fprintf(out, "<style>\n.s{fill:none;stroke-width:1.8;stroke-linejoin:round}"
                  ".limit{fill:none;stroke:#1f2933;stroke-width:2.5;stroke-dasharray:2 4}"
                  ".lead{stroke:#9aa7b4;fill:none;stroke-width:.7}\n");
@@ -190,7 +190,8 @@ static int draw(const char *path, const panel *a) {
     if (plot_open(&p, path, 960, 520, "Time of a call against the number of rows") != 0) return 1;
     snprintf(note, sizeof note,
              "n d = %s floats, f = 0.3 n (Bulyan: what it survives), one thread, plain -O2; "
-             "dotted: what the machine allows",
+             "dotted: what the machine allows; "
+             "a line ends where a call takes 5 s",
              bench_quick() ? "10^6" : "10^7");
     write_style(p.out);
     plot_curve_style(&p);
