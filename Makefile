@@ -86,8 +86,8 @@ bench:  ## measure speed at plain -O2, with -march=native and beside numpy; BENC
 	    echo "== bench/$$b.c, $(BENCH_O2)"; $(BUILD)/bench/O2/$$b || exit 1; \
 	    echo "== bench/$$b.c, -march=native"; $(BUILD)/bench/native/$$b || exit 1; \
 	done
-	@$(MAKE) $(BUILD)/bench/double/rules
-	@echo "== bench/rules.c, double"; $(BUILD)/bench/double/rules
+	@$(if $(BENCH_QUICK),:,$(MAKE) $(BUILD)/bench/double/rules; \
+	    echo "== bench/rules.c, double"; $(BUILD)/bench/double/rules)
 	@$(MAKE) peers
 
 # the first python3 that has numpy; PYTHON= names another
