@@ -60,6 +60,8 @@ typedef struct size {
 typedef struct job {
     agg_desc desc;
     agg_real *out, *start;
+    double *weight; /* asked for if report.weight is this */
+    agg_report report;
     void *scratch;
     size_t scratch_size;
     uint64_t seed;
@@ -74,6 +76,7 @@ static BENCH_UNUSED job *job_make(const contender *c, const size *z) {
     *d = agg_make_desc(c->rule, z->n, z->dim, z->f);
     j->start = (agg_real *)bench_alloc(z->dim, sizeof *j->start);
     j->out = (agg_real *)bench_alloc(z->dim, sizeof *j->out);
+    j->weight = (double *)bench_alloc(z->n, sizeof *j->weight);
     d->pre[0] = c->pre;
     d->clip = 0.5 * sqrt((double)z->dim);
     d->start = c->start ? j->start : NULL;
@@ -89,6 +92,7 @@ static BENCH_UNUSED job *job_make(const contender *c, const size *z) {
 static BENCH_UNUSED void job_free(job *j) {
     free(j->start);
     free(j->out);
+    free(j->weight);
     free(j->scratch);
     free(j);
 }
@@ -109,7 +113,8 @@ static void job_catch_alarm(void) {
 }
 
 static void job_call(job *j, const agg_real *const *row) {
-    agg_status s = agg_aggregate(&j->desc, row, j->out, j->scratch, j->scratch_size, NULL);
+    agg_report *report = j->report.weight ? &j->report : NULL;
+    agg_status s = agg_aggregate(&j->desc, row, j->out, j->scratch, j->scratch_size, report);
     if (s <= AGG_INEXACT) return;
     fprintf(stderr, "%s n=%d f=%d: %s\n", agg_rule_name(j->desc.rule), (int)j->desc.n,
             (int)j->desc.f, agg_status_text(s));

@@ -90,6 +90,16 @@ static void fill_equal_away(agg_real *x, const rows *r, size_t i, uint64_t *seed
     for (size_t k = 0; k < r->dim; k++) x[k] = 1000;
 }
 
+static void fill_tight_away(agg_real *x, const rows *r, size_t i, uint64_t *seed) {
+    (void)i;
+    fill_normal_at(x, r->dim, 1000, 1e-3, seed);
+}
+
+/* whatever is subtracted from all rows, half of them stay far from it and near to each other */
+static void fill_two_clusters(agg_real *x, const rows *r, size_t i, uint64_t *seed) {
+    fill_normal_at(x, r->dim, i % 2 ? 1000 : -1000, 1e-3, seed);
+}
+
 static void fill_denormal(agg_real *x, const rows *r, size_t i, uint64_t *seed) {
     (void)i;
     fill_normal_at(x, r->dim, 0, INPUT_TINY, seed);
@@ -158,6 +168,8 @@ static const input inputs[] = {
     {"all zeros", fill_zero, fill_zero},
     {"small integers", fill_integers, fill_integers},
     {"equal rows away", fill_normal, fill_equal_away},
+    {"tight rows away", fill_normal, fill_tight_away},
+    {"two clusters", fill_two_clusters, fill_two_clusters},
     {"denormals", fill_denormal, fill_denormal},
     {"shared offset", fill_offset, fill_offset},
     {"clusters", fill_clusters, fill_clusters},

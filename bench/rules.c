@@ -3,6 +3,7 @@
      ours      harmless rows
      limit     a bare read of the rows, or, where all pairs of rows are compared, n^2 d/2
                multiplications and additions at the measured peak, whichever is longer
+     weights   as times ours: what it takes if the report is asked for the rows' weights
      hostile   the slowest of the inputs of inputs.h, as times the harmless rows, and its name
    then a verdict for each goal, and the table of worst times for the documentation of the header.
    Others use the machine too: contenders take turns, the thread's own clock counts, and the least
@@ -76,6 +77,7 @@ typedef struct options {
 
 typedef struct result {
     double ours, read, mean; /* seconds; ours is infinite if it was broken off, 0 if not timed */
+    double weights;          /* seconds, weights asked for */
     double hostile;          /* slowest hostile input over harmless */
     const char *worst;       /* its name */
     double ratio[INPUTS];    /* of each */
@@ -141,6 +143,9 @@ static void time_ours(const bench *b, rows *r, job *j, result *out) {
         keep_least(&out->read, limit_read(r->honest, r->n * r->dim, times));
         keep_least(&out->mean, mean_seconds(r, j->out));
         keep_least(&out->ours, job_seconds(j, r->row, times, b->want.cut));
+        j->report.weight = j->weight;
+        keep_least(&out->weights, job_seconds(j, r->row, times, b->want.cut));
+        j->report.weight = NULL;
         if (bench_now() - begin > 4 * budget) return;
     }
 }
@@ -232,9 +237,9 @@ static void print_contender(const bench *b, int z, int c) {
     char ours[32], least[32];
     printf("  %-20s%10s%10s", contenders[c].name, show(r->ours, ours), show(limit, least));
     if (!isfinite(r->ours))
-        printf("%8s   broken off after %u s", "-", b->want.cut);
+        printf("%8s            broken off after %u s", "-", b->want.cut);
     else
-        printf("%8.2f", r->ours / limit);
+        printf("%8.2f%9.2f", r->ours / limit, r->weights / r->ours);
     if (r->worst)
         printf("   %6.2f  %s", r->hostile, r->worst);
     else if (isfinite(r->ours) && b->want.hostile)
@@ -246,8 +251,8 @@ static void print_size(const bench *b, int z) {
     const size *s = &b->plan[z].size;
     char head[64];
     snprintf(head, sizeof head, "n=%d f=%d d=%d", (int)s->n, (int)s->f, (int)s->dim);
-    printf("\n%-22s%10s%10s%8s   hostile/harmless (inf: broken off)\n", head, "ours", "limit",
-           "ratio");
+    printf("\n%-22s%10s%10s%8s%9s   hostile/harmless (inf: broken off)\n", head, "ours", "limit",
+           "ratio", "weights");
     for (int c = 0; c < CONTENDERS; c++)
         if (b->result[z][c].ours > 0) print_contender(b, z, c);
     fflush(stdout);
