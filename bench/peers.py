@@ -491,29 +491,28 @@ def number(cell):
     return float(cell.lstrip("> ")) if cell else math.inf
 
 
-def short_row(name, by_size):
-    """README's row: ms, and how much longer the best numpy takes, at each size."""
-    row = [name]
-    for cell in by_size:
-        peer = cell and min(cell[5], cell[8], key=number)
-        row += [cell[2] if cell else "", peer or "-"]
-    return row
-
-
 def row_of(rows, name, size):
-    """size: (n, d) as texts; f may have been lowered."""
-    return next((r for r in rows if r[1] == name and size == tuple(r[0].split(", ")[::2])), None)
+    """size: (n, d); f may have been lowered."""
+    want = tuple(map(str, size))
+    return next((r for r in rows if r[1] == name and want == tuple(r[0].split(", ")[::2])), None)
+
+
+def short_row(rows, name, sizes):
+    """Ours, and how much longer the best numpy takes, at each size."""
+    cells = [name]
+    for row in (row_of(rows, name, size) for size in sizes):
+        cells += [row[2], min(row[5], row[8], key=number) or "-"] if row else ["-", "-"]
+    return cells
 
 
 def write_markdown(path, rows):
-    """The whole table, then a short one for README."""
-    sizes = list(dict.fromkeys(tuple(row[0].split(", ")[::2]) for row in rows))
-    head = ["rule"] + [text for n, d in sizes for text in (f"n={n} d={d}", "numpy")]
+    """The whole table, then the one of README."""
+    sizes = list(dict.fromkeys((n, dim) for n, f, dim in (QUICK_SIZES if QUICK else SIZES)))[::2]
+    head = ["rule"] + [text for n, dim in sizes for text in (f"n = {n}, d = {dim}", "numpy")]
     with open(path, "w", encoding="utf-8") as out:
         write_table(out, HEAD, rows)
-        out.write("\n")
-        write_table(out, head, [short_row(name, [row_of(rows, name, size) for size in sizes])
-                                for name in RULES])
+        out.write("\nfor README:\n\n")
+        write_table(out, head, [short_row(rows, name, sizes) for name in RULES])
     print(f"written: {path}")
 
 
