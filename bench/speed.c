@@ -53,11 +53,11 @@ static void choose_lines(panel *by_column, panel *by_pair) {
 
 /* ---- measuring */
 static double least_seconds(job *j, rows *r) {
-    const double budget = bench_quick() ? 0.05 : 0.6, begin = bench_now();
+    const double budget = bench_quick() ? 0.05 : 0.6, begin = bench_cpu();
     rows_point(r, j->desc.f);
     double least = job_seconds(j, r->row, 1, cut);
     const int times = job_calls_a_sample(least);
-    while (isfinite(least) && bench_now() - begin < budget)
+    while (isfinite(least) && bench_cpu() - begin < budget)
         keep_least(&least, job_seconds(j, r->row, times, cut));
     return least;
 }
