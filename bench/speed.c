@@ -64,7 +64,7 @@ static double least_seconds(job *j, rows *r) {
 
 static double least_read(const rows *r) {
     double least = 0;
-    for (int i = 0; i < 30; i++) keep_least(&least, limit_read(r->honest, r->n * r->dim, 1));
+    for (int i = 0; i < 200; i++) keep_least(&least, limit_read(r->honest, r->n * r->dim, 1));
     return least;
 }
 
