@@ -216,40 +216,47 @@ static BENCH_UNUSED double bench_product_peak(size_t bytes, const char **with) {
 #endif
 }
 
-/* The limit of memory, or of the cache the rows lie in: read the bytes and do next to nothing. */
+/* The limit of memory, or of the cache the rows lie in: read the bytes and do next to nothing, in
+   one stream or in several at once (the bytes of the last, incomplete step are left out). */
 #if BENCH_X86
-__attribute__((target("avx2"))) static BENCH_UNUSED void bench_read_avx2(const char *p, size_t n) {
+#define BENCH_LOAD(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+__attribute__((target("avx2"))) static BENCH_UNUSED void bench_read_avx2(const char *p, size_t n,
+                                                                         size_t streams) {
+    const size_t part = n / streams;
     __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
-    for (size_t i = 0; i + 128 <= n; i += 128) {
-        a = _mm256_xor_si256(a, _mm256_loadu_si256((const __m256i *)(const void *)(p + i)));
-        b = _mm256_xor_si256(b, _mm256_loadu_si256((const __m256i *)(const void *)(p + i + 32)));
-        c = _mm256_xor_si256(c, _mm256_loadu_si256((const __m256i *)(const void *)(p + i + 64)));
-        d = _mm256_xor_si256(d, _mm256_loadu_si256((const __m256i *)(const void *)(p + i + 96)));
-    }
+    for (size_t i = 0; i + 128 <= part; i += 128)
+        for (const char *q = p + i; q < p + streams * part; q += part) {
+            a = _mm256_xor_si256(a, BENCH_LOAD(q));
+            b = _mm256_xor_si256(b, BENCH_LOAD(q + 32));
+            c = _mm256_xor_si256(c, BENCH_LOAD(q + 64));
+            d = _mm256_xor_si256(d, BENCH_LOAD(q + 96));
+        }
     a = _mm256_xor_si256(_mm256_xor_si256(a, b), _mm256_xor_si256(c, d));
     bench_sink = (float)_mm256_extract_epi32(a, 0);
 }
 #endif
 
-static BENCH_UNUSED void bench_read_plain(const char *p, size_t n) {
+static BENCH_UNUSED void bench_read_plain(const char *p, size_t n, size_t streams) {
+    const size_t part = n / streams;
     uint64_t a[8] = {0}, b[8];
-    for (size_t i = 0; i + sizeof b <= n; i += sizeof b) {
-        memcpy(b, p + i, sizeof b);
-        for (int k = 0; k < 8; k++) a[k] ^= b[k];
-    }
+    for (size_t i = 0; i + sizeof b <= part; i += sizeof b)
+        for (const char *q = p + i; q < p + streams * part; q += part) {
+            memcpy(b, q, sizeof b);
+            for (int k = 0; k < 8; k++) a[k] ^= b[k];
+        }
     for (int k = 1; k < 8; k++) a[0] ^= a[k];
     bench_sink = (float)(a[0] & 255);
 }
 
-static BENCH_UNUSED void bench_read(const void *p, size_t n) {
+static BENCH_UNUSED void bench_read(const void *p, size_t n, size_t streams) {
 #if BENCH_X86
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2")) {
-        bench_read_avx2((const char *)p, n);
+        bench_read_avx2((const char *)p, n, streams);
         return;
     }
 #endif
-    bench_read_plain((const char *)p, n);
+    bench_read_plain((const char *)p, n, streams);
 }
 
 /* ---- what machine, what build */

@@ -150,10 +150,16 @@ static BENCH_UNUSED void keep_least(double *least, double seconds) {
 }
 
 /* ---- limits */
+/* row after row, or several rows side by side: which is faster depends on the machine */
 static BENCH_UNUSED double limit_read(const agg_real *x, size_t count, int times) {
-    double start = bench_cpu();
-    for (int i = 0; i < times; i++) bench_read(x, count * sizeof *x);
-    return (bench_cpu() - start) / times;
+    static const size_t streams[] = {1, 4, 16};
+    double least = 0;
+    for (size_t s = 0; s < sizeof streams / sizeof *streams; s++) {
+        const double start = bench_cpu();
+        for (int i = 0; i < times; i++) bench_read(x, count * sizeof *x, streams[s]);
+        keep_least(&least, (bench_cpu() - start) / times);
+    }
+    return least;
 }
 
 /* multiplications and additions a second; the best so far, for the clock of the machine changes */
