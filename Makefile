@@ -21,7 +21,7 @@ TESTS    := $(foreach n,$(filter $(LONGEST),$(NAMES)) $(filter-out $(LONGEST),$(
 HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 SNIPPETS := $(patsubst $(BUILD)/docs/%.c,%,$(wildcard $(BUILD)/docs/*.c))
 DOCS     := $(foreach l,c99 $(if $(HAVE_CXX),c++11),$(addprefix $(BUILD)/docs/$(l)/,$(SNIPPETS)))
-BENCHES  := $(patsubst bench/%.c,%,$(wildcard bench/*.c))
+BENCHES  := $(filter-out peers speed,$(patsubst bench/%.c,%,$(wildcard bench/*.c)))
 
 MAKEFLAGS += --no-print-directory
 export WARN DOC_WARN
@@ -80,12 +80,27 @@ test:  ## run all tests, float and double, and every example of the documentatio
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
 	@$(MAKE) run-tests
 
-bench:  ## measure speed at plain -O2 and with -march=native; BENCH_QUICK=1 is short
+bench:  ## measure speed at plain -O2, with -march=native and beside numpy; BENCH_QUICK=1 is short
 	@for b in $(BENCHES); do \
 	    $(MAKE) $(BUILD)/bench/O2/$$b $(BUILD)/bench/native/$$b || exit 1; \
 	    echo "== bench/$$b.c, $(BENCH_O2)"; $(BUILD)/bench/O2/$$b || exit 1; \
-	    echo "== bench/$$b.c, -march=native"; $(BUILD)/bench/native/$$b || exit 1; \
+	    echo "== bench/$$b.c, -march=native"; \
+	    $(BUILD)/bench/native/$$b $$([ $$b != rules ] || echo --no-hostile) || exit 1; \
 	done
+	@$(if $(BENCH_QUICK),:,$(MAKE) $(BUILD)/bench/double/rules; \
+	    echo "== bench/rules.c, double"; $(BUILD)/bench/double/rules)
+	@$(MAKE) peers
+
+# the first python3 that has numpy; PYTHON= names another
+PYTHON = $(shell for p in python3 /usr/bin/python3; do \
+	$$p -c 'import numpy' 2>/dev/null && { echo $$p; break; }; done)
+peers: $(BUILD)/bench/O2/peers.so  ## what a user would write in numpy beside the same rule here (build/bench.md); BENCH_QUICK=1
+	@python="$(PYTHON)"; if [ -z "$$python" ]; then \
+	    echo "peers skipped: no python3 here can import numpy (PYTHON= names one)"; \
+	else echo "== bench/peers.py"; $$python bench/peers.py $< $(BUILD)/bench.md; fi
+
+speed: $(BUILD)/bench/O2/speed  ## draw bench/speed.svg, the time of every rule against n, again
+	@$< bench/speed.svg
 
 mujoco:  ## the real MuJoCo and our simulator side by side on thousands of states (needs libmujoco-dev)
 	@echo '#include <mujoco/mujoco.h>' | $(CC) -E - >/dev/null 2>&1 || \
@@ -221,6 +236,10 @@ BENCH_NATIVE = -O2 -march=native
 $(BUILD)/bench/O2/%:     CFLAGS = $(BENCH_O2)
 $(BUILD)/bench/native/%: CFLAGS = $(BENCH_NATIVE)
 $(BUILD)/bench/native/estimator: CFLAGS = -O3 -march=native
+$(BUILD)/bench/double/%: CFLAGS = $(BENCH_O2)
+$(BUILD)/bench/%: C99 += '-DBENCH_FLAGS="$(CFLAGS)"'
+$(BUILD)/bench/O2/peers.so: CFLAGS += -fPIC
+$(BUILD)/bench/O2/peers.so: LDFLAGS += -shared
 
 # an example may print a float, say = {0} and leave a variable unused
 DOC_WARN = -Wno-double-promotion -Wno-unused -Wno-missing-field-initializers
@@ -242,6 +261,8 @@ $(call LIBRARY,double):  tests/library.c   $(BUILD)/flags ; $(call archive,$(CC)
 $(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/bench/double/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE))
+$(BUILD)/bench/O2/peers.so: bench/peers.c  $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/fuzz/float/%:   tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests)
 $(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE) -Itests)
 $(BUILD)/tests/soak:     CFLAGS = -O2 -g

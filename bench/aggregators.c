@@ -1,12 +1,9 @@
-/* How fast are the rules? Ratios from one run, one thread, float:
-     1. every rule beside the plain mean of the same rows, which memory bounds, and beside textbook
-        code
-     2. the distance pass beside the arithmetic limit of this machine
-     3. MDA's search beyond its distance pass, on easy rows and on rows placed to make it hard
-     4. two jobs on two cores
-   Others use the machine too: contenders take turns, one thread is timed by its own clock, the
-   least time counts. BENCH_QUICK=1 shortens it. --ms prints only "rule n f dim milliseconds", for
-   peers.py. */
+/* What is behind the speed of the rules? Ratios from one run, float:
+     1. the code of textbooks beside the same rule here, and whether the answers are the same
+     2. MDA's search beyond its distance pass, on easy rows and on rows placed to make it hard
+     3. two jobs on two cores
+   The limits of the machine and hostile rows are in rules.c. Others use the machine too: one thread
+   is timed by its own clock, the least time counts. BENCH_QUICK=1 shortens it. */
 #include "bench.h"
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
@@ -64,59 +61,6 @@ static double call(table *t, const agg_desc *d, agg_report *report, agg_status *
         exit(1);
     }
     return stop - start;
-}
-
-/* ---- the yardstick: the plain mean */
-/* Two good plain versions; which is faster depends on the machine. Fixed trip counts let every
-   compiler use vectors. */
-enum { MEAN_BLOCK = 2048, MEAN_COLUMNS = 32 };
-
-/* the columns from k on */
-static void mean_of_the_rest(const table *t, size_t k) {
-    for (; k < t->dim; k++) {
-        float s = 0;
-        for (size_t i = 0; i < t->n; i++) s += t->row[i][k];
-        t->out[k] = s * (1 / (float)t->n);
-    }
-}
-
-/* a block of sums stays in the first cache */
-static void mean_by_blocks(const table *t) {
-    float sum[MEAN_BLOCK], scale = 1 / (float)t->n;
-    size_t k0 = 0;
-    for (; k0 + MEAN_BLOCK <= t->dim; k0 += MEAN_BLOCK) {
-        memset(sum, 0, sizeof sum);
-        for (size_t i = 0; i < t->n; i++) {
-            const float *x = t->row[i] + k0;
-            for (size_t k = 0; k < MEAN_BLOCK; k++) sum[k] += x[k];
-        }
-        for (size_t k = 0; k < MEAN_BLOCK; k++) t->out[k0 + k] = sum[k] * scale;
-    }
-    mean_of_the_rest(t, k0);
-}
-
-/* a few sums stay in registers, all rows stream at once */
-static void mean_by_columns(const table *t) {
-    float scale = 1 / (float)t->n;
-    size_t k0 = 0;
-    for (; k0 + MEAN_COLUMNS <= t->dim; k0 += MEAN_COLUMNS) {
-        float sum[MEAN_COLUMNS] = {0};
-        for (size_t i = 0; i < t->n; i++) {
-            const float *x = t->row[i] + k0;
-            for (size_t k = 0; k < MEAN_COLUMNS; k++) sum[k] += x[k];
-        }
-        for (size_t k = 0; k < MEAN_COLUMNS; k++) t->out[k0 + k] = sum[k] * scale;
-    }
-    mean_of_the_rest(t, k0);
-}
-
-static double plain_mean(const table *t) {
-    double a = bench_cpu();
-    mean_by_blocks(t);
-    double b = bench_cpu();
-    mean_by_columns(t);
-    double c = bench_cpu();
-    return b - a < c - b ? b - a : c - b;
 }
 
 /* ---- textbook code */
@@ -219,10 +163,18 @@ static void naive_mda(table *t) {
     free(d);
 }
 
+static void naive_mean(table *t) {
+    for (size_t k = 0; k < t->dim; k++) {
+        float s = 0;
+        for (size_t i = 0; i < t->n; i++) s += t->row[i][k];
+        t->out[k] = s / (float)t->n;
+    }
+}
+
 /* Weiszfeld, 100 iterations from the mean */
 static void naive_gm(table *t) {
     float *next = (float *)bench_alloc(t->dim, sizeof *next);
-    mean_by_blocks(t);
+    naive_mean(t);
     for (int it = 0; it < 100; it++) {
         float total = 0;
         memset(next, 0, t->dim * sizeof *next);
@@ -236,37 +188,21 @@ static void naive_gm(table *t) {
     free(next);
 }
 
-/* ---- 1 rules */
-typedef struct contender {
+/* ---- 1 beside textbooks */
+typedef struct textbook {
     agg_rule rule;
-    agg_pre pre;
-    double native, baseline; /* targets, in plain means: AVX2 build, any build; 0 = none */
     void (*naive)(table *t);
+    size_t most;  /* rows; more take too long */
     double agree; /* largest |ours - naive| that counts as the same */
-    bench_stat time;
-} contender;
+} textbook;
 
-/* clang-format off */
-static const contender contenders[] = {
-    {AGG_CWMED, AGG_PRE_NONE, 2.5, 6, naive_cwmed, 1e-5, {{0}, 0}},
-    {AGG_CWTM, AGG_PRE_NONE, 2.5, 6, naive_cwtm, 1e-5, {{0}, 0}},
-    {AGG_MEAMED, AGG_PRE_NONE, 2.5, 6, naive_meamed, 1e-5, {{0}, 0}},
-    {AGG_KRUM, AGG_PRE_NONE, 5, 12, naive_krum, 0, {{0}, 0}},
-    {AGG_MDA, AGG_PRE_NONE, 5, 12, naive_mda, 1e-5, {{0}, 0}},
-    {AGG_GM, AGG_PRE_NONE, 8, 20, naive_gm, 1e-2, {{0}, 0}},
-    {AGG_MEAN, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_MULTI_KRUM, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_BULYAN, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_CCLIP, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_CGE, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_MONNA, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_CAF, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_SMEA, AGG_PRE_NONE, 0, 0, NULL, 0, {{0}, 0}},
-    {AGG_MEAN, AGG_PRE_NNM, 0, 0, NULL, 0, {{0}, 0}},
+static const textbook textbooks[] = {
+    {AGG_CWMED, naive_cwmed, 256, 1e-5},   {AGG_CWTM, naive_cwtm, 256, 1e-5},
+    {AGG_MEAMED, naive_meamed, 256, 1e-5}, {AGG_KRUM, naive_krum, 256, 0},
+    {AGG_MDA, naive_mda, 12, 1e-5},        {AGG_GM, naive_gm, 256, 1e-2},
 };
 
-/* clang-format on */
-enum { CONTENDERS = sizeof contenders / sizeof *contenders };
+enum { TEXTBOOKS = sizeof textbooks / sizeof *textbooks };
 
 static const struct {
     size_t n, f, dim;
@@ -274,135 +210,43 @@ static const struct {
 
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static agg_desc describe(const table *t, const contender *c) {
-    agg_desc d = agg_make_desc(c->rule, t->n, t->dim, t->f);
-    if (agg_max_f(c->rule, t->n) < d.f) d.f = agg_max_f(c->rule, t->n); /* Bulyan stands fewer */
-    d.pre[0] = c->pre;
-    return d;
+static double largest_difference(const float *a, const float *b, size_t dim) {
+    double worst = 0;
+    for (size_t k = 0; k < dim; k++) worst = fmax(worst, fabs((double)(a[k] - b[k])));
+    return worst;
 }
 
-static int applies(const table *t, const contender *c) { return c->rule != AGG_SMEA || t->n <= 20; }
-
-/* All contenders take turns until the time is up; a slow one leaves out rounds when it has had its
-   share. */
-static bench_stat race(table *t, contender *c, double seconds) {
-    bench_stat mean = {{0}, 0};
-    double start = bench_now();
-    plain_mean(t);
-    for (int round = 0; round < 60 && (round < 2 || bench_now() - start < seconds); round++) {
-        for (int i = 0; i < CONTENDERS; i++) {
-            agg_desc d = describe(t, &c[i]);
-            if (!applies(t, &c[i]) || (round > 1 && bench_min(&c[i].time) * round > seconds / 3))
-                continue;
-            bench_add(&mean, plain_mean(t));
-            bench_add(&c[i].time, call(t, &d, NULL, NULL));
-        }
-    }
-    return mean;
-}
-
-static int naive_applies(const table *t, const contender *c) {
-    return c->naive && (c->rule != AGG_MDA || t->n <= 12);
-}
-
-/* Textbook code on the same rows (a tenth of their columns if in a hurry): is it the same answer,
-   and how slow? */
-static void print_naive(table *t, const contender *c) {
-    table part = *t;
+/* ours, then theirs once, then ours again: the clock of the machine may change */
+static void print_textbook(table *t, const textbook *b) {
+    const agg_desc d = agg_make_desc(b->rule, t->n, t->dim, t->f);
     bench_stat ours = {{0}, 0};
-    float *theirs = (float *)bench_alloc(t->dim, sizeof *theirs);
-    double worst = 0, start, naive;
-    if (bench_quick()) part.dim /= 10;
-    part.out = theirs;
-    start = bench_cpu();
-    c->naive(&part);
-    naive = bench_cpu() - start;
-    part.out = t->out;
-    agg_desc d = describe(&part, c);
-    for (int i = 0; i < 3; i++) bench_add(&ours, call(&part, &d, NULL, NULL));
-    for (size_t k = 0; k < part.dim; k++)
-        worst = fmax(worst, fabs((double)(theirs[k] - t->out[k])));
-    t->scratch = part.scratch;
-    t->scratch_size = part.scratch_size;
-    printf("  %8.1f x faster than textbook (%s)", naive / bench_min(&ours),
-           worst <= c->agree ? "same" : "DIFFERENT");
-    free(theirs);
+    float *answer = (float *)bench_alloc(t->dim, sizeof *answer);
+    for (int i = 0; i < 5; i++) bench_add(&ours, call(t, &d, NULL, NULL));
+    memcpy(answer, t->out, t->dim * sizeof *answer);
+    const double start = bench_cpu();
+    b->naive(t);
+    const double naive = bench_cpu() - start;
+    const int same = largest_difference(answer, t->out, t->dim) <= b->agree;
+    for (int i = 0; i < 5; i++) bench_add(&ours, call(t, &d, NULL, NULL));
+    printf("  %-12s %9.3f ms  %8.1f x faster than textbook code (%s)\n", agg_rule_name(b->rule),
+           bench_min(&ours) * 1e3, naive / bench_min(&ours), same ? "same" : "DIFFERENT");
+    fflush(stdout);
+    free(answer);
 }
 
-static const char *full_name(const contender *c, char name[32]) {
-    snprintf(name, 32, "%s%s", c->pre ? "NNM + " : "", agg_rule_name(c->rule));
-    return name;
-}
-
-static void print_ms(const char *name, const table *t, double seconds) {
-    printf("%s %d %d %d %.4f\n", name, (int)t->n, (int)t->f, (int)t->dim, seconds * 1e3);
-}
-
-static void print_contender(table *t, const contender *c, double mean) {
-#if defined(__AVX2__)
-    double target = c->native;
-#else
-    double target = c->baseline;
-#endif
-    double s = bench_min(&c->time);
-    char name[32];
-    printf("  %-11s %9.3f ms %8.2f x mean", full_name(c, name), s * 1e3, s / mean);
-    if (target > 0 && t->n == 10)
-        printf("  target %4.1f %-6s", target, s / mean <= target ? "holds" : "MISSED");
-    else
-        printf("%20s", "");
-    if (naive_applies(t, c)) print_naive(t, c);
-    printf("\n");
-}
-
-static void bench_rules(int ms_only) {
+static void bench_textbooks(void) {
     for (int z = 0; z < (bench_quick() ? 2 : SIZES); z++) {
-        contender c[CONTENDERS];
-        char name[32];
-        table t = table_make(sizes[z].n, sizes[z].f, sizes[z].dim);
-        memcpy(c, contenders, sizeof c);
-        fprintf(stderr, "rules at n=%d d=%d ...\n", (int)t.n, (int)t.dim);
+        table t = table_make(sizes[z].n, sizes[z].f, sizes[z].dim / (bench_quick() ? 10 : 1));
+        fprintf(stderr, "textbook code at n=%d d=%d ...\n", (int)t.n, (int)t.dim);
         fill_agents(&t, 0.5, 1);
-        bench_stat mean = race(&t, c, bench_quick() ? 0.3 : 5);
-        double m = bench_min(&mean), bytes = (double)(t.n * t.dim) * sizeof(float);
-        if (ms_only)
-            print_ms("plain mean", &t, m);
-        else
-            printf("\nn=%d f=%d d=%d: plain mean %.3f ms, %.1f GB/s\n", (int)t.n, (int)t.f,
-                   (int)t.dim, m * 1e3, bytes / m * 1e-9);
-        for (int i = 0; i < CONTENDERS; i++) {
-            if (!applies(&t, &c[i])) continue;
-            if (ms_only)
-                print_ms(full_name(&c[i], name), &t, bench_min(&c[i].time));
-            else
-                print_contender(&t, &c[i], m);
-            fflush(stdout);
-        }
+        printf("\nn=%d f=%d d=%d\n", (int)t.n, (int)t.f, (int)t.dim);
+        for (int i = 0; i < TEXTBOOKS; i++)
+            if (t.n <= textbooks[i].most) print_textbook(&t, &textbooks[i]);
         table_free(&t);
     }
 }
 
-/* ---- 2 the arithmetic limit */
-static void bench_distances(void) {
-    const char *with;
-    table t = table_make(50, 15, 100000);
-    bench_stat krum = {{0}, 0};
-    agg_desc d = agg_make_desc(AGG_KRUM, t.n, t.dim, t.f);
-    double peak = bench_peak(&with);
-    fprintf(stderr, "distance pass ...\n");
-    fill_agents(&t, 0.5, 1);
-    for (int i = 0; i < (bench_quick() ? 15 : 50); i++) bench_add(&krum, call(&t, &d, NULL, NULL));
-    peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
-    const double limit = 0.5 * (double)(t.n * t.n * t.dim) / peak;
-    const double s = bench_min(&krum), ratio = s / limit;
-    printf("\ndistance pass (all of Krum), n=50 d=100000: %.2f ms; the limit, n^2 d/2 "
-           "multiply-adds at %.1f G/s (%s), is %.2f ms\n"
-           "  %.2f x the limit  target 3.0 %s\n",
-           s * 1e3, peak * 1e-9, with, limit * 1e3, ratio, ratio <= 3 ? "holds" : "MISSED");
-    table_free(&t);
-}
-
-/* ---- 3 MDA's search */
+/* ---- 2 MDA's search */
 /* MDA asks whether the graph of far pairs has a vertex cover of f rows. Any graph can be that
    graph: row i is e_i with -eps at its neighbours' places, so pairs are sqrt(2) apart and
    neighbours farther by about sqrt(2) eps. m of the n rows carry the graph, the others have no far
@@ -635,7 +479,7 @@ static void bench_search(size_t n, size_t f, double target) {
     }
 }
 
-/* ---- 4 two jobs on two cores */
+/* ---- 3 two jobs on two cores */
 typedef struct twin {
     table *t[2];
     agg_desc d;
@@ -669,52 +513,71 @@ static void time_jobs(twin *w, pool *workers, float *alone, duel *u) {
     bench_add(&u->apart, bench_now() - start);
 }
 
-static void print_jobs(agg_rule rule, const duel *u) {
+/* A machine that others use may not give 1.6. */
+static void print_jobs(const twin *w, const duel *u) {
     const double one = bench_min(&u->one), two = bench_min(&u->two);
-    printf("  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target 1.6 %s, %s\n",
-           agg_rule_name(rule), one * 1e3, two * 1e3, one / two, 2 * one / bench_min(&u->apart),
-           one / two >= 1.6 ? "holds" : "MISSED", u->same ? "same bits" : "OTHER BITS");
+    const double machine = 2 * one / bench_min(&u->apart);
+    printf(
+        "  %-11s %8.2f ms alone %8.2f ms with two: %.2f x (machine %.2f x), target %.2f %s, %s\n",
+        w->d.pre[0] ? agg_pre_name(w->d.pre[0]) : agg_rule_name(w->d.rule), one * 1e3, two * 1e3,
+        one / two, machine, fmin(1.6, 0.9 * machine),
+        one / two >= fmin(1.6, 0.9 * machine) ? "holds" : "MISSED",
+        u->same ? "same bits" : "OTHER BITS");
     fflush(stdout);
+}
+
+static void bench_pair(table *t, table *other, pool *workers, agg_rule rule, agg_pre pre) {
+    twin w = {{t, other}, agg_make_desc(rule, t->n, t->dim, t->f)};
+    float *alone = (float *)bench_alloc(t->dim, sizeof *alone);
+    duel u;
+    memset(&u, 0, sizeof u);
+    u.same = 1;
+    w.d.pre[0] = pre;
+    call(other, &w.d, NULL, NULL); /* makes its scratch */
+    for (int i = 0; i < (bench_quick() ? 5 : 25); i++) time_jobs(&w, workers, alone, &u);
+    print_jobs(&w, &u);
+    free(alone);
+}
+
+/* f finite giants, whose squares do not fit */
+static void fill_giants(table *t) {
+    for (size_t i = 0; i < t->f * t->dim; i++) t->data[i] *= 1e30f;
 }
 
 static void bench_jobs(void) {
     static const agg_rule rules[] = {AGG_CWMED, AGG_CWTM, AGG_MEAMED, AGG_KRUM, AGG_MDA, AGG_GM};
+    const size_t dim = bench_quick() ? 20000 : 100000;
     pool workers;
-    table t = table_make(50, 15, 100000), other = table_make(50, 15, 100000);
-    float *alone = (float *)bench_alloc(t.dim, sizeof *alone);
+    table t = table_make(50, 15, dim), other = table_make(50, 15, dim);
     fprintf(stderr, "two cores ...\n");
-    printf("\ntwo jobs on two cores, n=50 d=100000 (machine: two independent calls at once, what "
-           "it can give)\n");
+    printf("\ntwo jobs on two cores, n=50 d=%d (machine: two independent calls at once, what it "
+           "can give)\n",
+           (int)dim);
     fill_agents(&t, 0.5, 1);
     fill_agents(&other, 0.5, 2);
     pool_start(&workers, 2);
-    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        twin w = {{&t, &other}, agg_make_desc(rules[r], t.n, t.dim, t.f)};
-        duel u;
-        memset(&u, 0, sizeof u);
-        u.same = 1;
-        call(&other, &w.d, NULL, NULL); /* makes its scratch */
-        for (int i = 0; i < (bench_quick() ? 5 : 25); i++) time_jobs(&w, &workers, alone, &u);
-        print_jobs(rules[r], &u);
-    }
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
+        bench_pair(&t, &other, &workers, rules[r], AGG_PRE_NONE);
+    bench_pair(&t, &other, &workers, AGG_MEAN, AGG_PRE_NNM);
+    printf(" the same with f giants of 1e30\n");
+    fill_giants(&t);
+    fill_giants(&other);
+    for (size_t r = 3; r < sizeof rules / sizeof *rules; r++)
+        bench_pair(&t, &other, &workers, rules[r], AGG_PRE_NONE);
+    bench_pair(&t, &other, &workers, AGG_MEAN, AGG_PRE_NNM);
     pool_stop(&workers);
-    free(alone);
     table_free(&t);
     table_free(&other);
 }
 
 int main(int argc, char **argv) {
-    int ms_only = argc == 2 && strcmp(argv[1], "--ms") == 0;
-    if (argc > 1 && !ms_only) {
-        printf("usage: aggregators [--ms]\n"
-               "Times the rules of aggregators.h. BENCH_QUICK=1: shorter. "
-               "--ms: only \"rule n f dim milliseconds\".\n");
+    if (argc > 1) {
+        printf("usage: aggregators\n"
+               "Textbook code, MDA's search and two cores. BENCH_QUICK=1: shorter.\n");
         return strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
-    if (!ms_only) bench_print_build();
-    bench_rules(ms_only);
-    if (ms_only) return 0;
-    bench_distances();
+    bench_print_build();
+    bench_textbooks();
     bench_search(100, 30, 0.010);
     bench_search(1000, 400, 0.200);
     bench_jobs();

@@ -178,6 +178,87 @@ static BENCH_UNUSED double bench_peak(const char **with) {
 #endif
 }
 
+/* The limit of code without fma, in the widest vectors that AVX2 has: a multiplication and an
+   addition for each lane. The empty asm makes x look new each time, so that no product is kept. */
+#if BENCH_X86
+/* clang-format off */
+#define BENCH_PRODUCTS(NAME, V, T, SET, MUL, ADD, FIRST)                                           \
+    __attribute__((target("avx2"))) static BENCH_UNUSED void NAME(long steps) {                    \
+        T s = (T)bench_sink;                                                                       \
+        V a[12], x = SET(s), y = SET(s + 1);                                                       \
+        for (int k = 0; k < 12; k++) a[k] = SET((T)k);                                             \
+        for (long i = 0; i < steps; i++)                                                           \
+            _Pragma("GCC unroll 12") for (int k = 0; k < 12; k++) {                                \
+                __asm__ volatile("" : "+x"(x));                                                    \
+                a[k] = ADD(a[k], MUL(x, y));                                                       \
+            }                                                                                      \
+        for (int k = 1; k < 12; k++) a[0] = ADD(a[0], a[k]);                                       \
+        bench_sink = (float)FIRST(a[0]);                                                           \
+    }
+BENCH_PRODUCTS(bench_products_float, __m256, float, _mm256_set1_ps, _mm256_mul_ps, _mm256_add_ps,
+               _mm256_cvtss_f32)
+BENCH_PRODUCTS(bench_products_double, __m256d, double, _mm256_set1_pd, _mm256_mul_pd,
+               _mm256_add_pd, _mm256_cvtsd_f64)
+/* clang-format on */
+#endif
+
+/* multiplications and additions (pairs of them) per second; bytes: of a number, 4 or 8 */
+static BENCH_UNUSED double bench_product_peak(size_t bytes, const char **with) {
+#if BENCH_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && bytes == 4)
+        return *with = "AVX2, no fma", bench_peak_of(bench_products_float, 8);
+    if (__builtin_cpu_supports("avx2"))
+        return *with = "AVX2, no fma", bench_peak_of(bench_products_double, 4);
+    return *with = "SSE2", bench_peak_of(bench_peak_sse2, 4) * 4 / (double)bytes;
+#else
+    return *with = "as compiled", bench_peak_of(bench_peak_plain, 8) * 4 / (double)bytes;
+#endif
+}
+
+/* The limit of memory, or of the cache the rows lie in: read the bytes and do next to nothing, in
+   one stream or in several at once (the bytes of the last, incomplete step are left out). */
+#if BENCH_X86
+#define BENCH_LOAD(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+__attribute__((target("avx2"))) static BENCH_UNUSED void bench_read_avx2(const char *p, size_t n,
+                                                                         size_t streams) {
+    const size_t part = n / streams;
+    __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
+    for (size_t i = 0; i + 128 <= part; i += 128)
+        for (const char *q = p + i; q < p + streams * part; q += part) {
+            a = _mm256_xor_si256(a, BENCH_LOAD(q));
+            b = _mm256_xor_si256(b, BENCH_LOAD(q + 32));
+            c = _mm256_xor_si256(c, BENCH_LOAD(q + 64));
+            d = _mm256_xor_si256(d, BENCH_LOAD(q + 96));
+        }
+    a = _mm256_xor_si256(_mm256_xor_si256(a, b), _mm256_xor_si256(c, d));
+    bench_sink = (float)_mm256_extract_epi32(a, 0);
+}
+#endif
+
+static BENCH_UNUSED void bench_read_plain(const char *p, size_t n, size_t streams) {
+    const size_t part = n / streams;
+    uint64_t a[8] = {0}, b[8];
+    for (size_t i = 0; i + sizeof b <= part; i += sizeof b)
+        for (const char *q = p + i; q < p + streams * part; q += part) {
+            memcpy(b, q, sizeof b);
+            for (int k = 0; k < 8; k++) a[k] ^= b[k];
+        }
+    for (int k = 1; k < 8; k++) a[0] ^= a[k];
+    bench_sink = (float)(a[0] & 255);
+}
+
+static BENCH_UNUSED void bench_read(const void *p, size_t n, size_t streams) {
+#if BENCH_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2")) {
+        bench_read_avx2((const char *)p, n, streams);
+        return;
+    }
+#endif
+    bench_read_plain((const char *)p, n, streams);
+}
+
 /* ---- what machine, what build */
 static BENCH_UNUSED void bench_print_build(void) {
 #if defined(__clang__)

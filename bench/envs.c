@@ -1,7 +1,8 @@
 /* How fast are the environments of examples/envs/? Control steps a second with random actions and
    resets, one thread.
    1. The five of planar.h beside the real MuJoCo, if it is installed: the same models (MuJoCo loads
-      what they print), the same actions, the same rules. Target: ten times as fast, at plain -O2.
+      what they print), the same actions, the same rules. Target: ten times as fast, at plain -O2;
+      HalfCheetah, whose margin was the thinnest, fourteen.
    2. What a physics step of planar.h spends on what.
    3. CartPole beside a plain one with the C library's sin and cos.
    Others use the machine too: contenders take turns, the thread is timed by its own clock, the
@@ -90,10 +91,11 @@ static void print_header(void) {
 
 static void print_race(const char *name, const player *ours, const player *theirs) {
     const double us = bench_min(&ours->times), them = theirs ? bench_min(&theirs->times) : 0;
+    const double target = strcmp(name, half_cheetah_model.name) == 0 ? 14 : 10;
     printf("  %-26s %12.0f", name, 1 / us);
     if (theirs)
-        printf(" %12.0f  %6.1f x, target 10 %s", 1 / them, them / us,
-               them / us >= 10 ? "holds" : "MISSED");
+        printf(" %12.0f  %6.1f x, target %.0f %s", 1 / them, them / us, target,
+               them / us >= target ? "holds" : "MISSED");
     printf("\n");
 }
 
@@ -116,6 +118,7 @@ static void race(rn_env (*make)(planar_body *)) {
     (void)theirs;
 #endif
     ours = player_make(env);
+    fprintf(stderr, "%s ...\n", body.task->model->name);
     for (int i = 0; i < (bench_quick() ? 5 : 30); i++) {
         time_play(&ours, 10000);
         if (other) time_play(other, 1000);
@@ -295,6 +298,7 @@ int main(int argc, char **argv) {
     bench_print_build();
     make_actions();
     print_header();
+    fflush(stdout);
     race(inverted_pendulum_env);
     race(inverted_double_pendulum_env);
     race(hopper_env);

@@ -3,8 +3,8 @@
         environment step and beside a forward pass over the same trajectory
      2. a whole round of Res-NHARPG at full-length trajectories, and the share of the aggregator in
         it
-     3. a network of 64-64 with a Gaussian head: gradient and Hessian product beside the arithmetic
-        limit of the machine
+     3. networks of 64-64 and 256-256 with a Gaussian head: gradient and Hessian product beside the
+        arithmetic limit of the machine
    Others use the machine too: contenders take turns, the thread is timed by its own clock, the
    least time counts. BENCH_QUICK=1 shortens it. */
 #include "bench.h"
@@ -180,7 +180,7 @@ static void bench_steps(workload *t) {
            (int)t->policy.dim, (int)t->T);
     print_step("bare environment step", c[0].seconds, t->T, 0, NULL, 0);
     print_step("acting alone", c[1].seconds, t->T, c[1].seconds / c[0].seconds, "environment step",
-               4);
+               3); /* 60 ns where the step takes 20 */
     print_step("acting and stepping", c[2].seconds, t->T, c[2].seconds / c[0].seconds,
                "environment step", 0);
     print_step("forward pass over the trajectory", c[3].seconds, t->T, 0, NULL, 0);
@@ -234,8 +234,9 @@ static void bench_round(rn_trainer *trainer, size_t dim) {
     const double round = best * AGENTS * 2 * 500, share = aggregate_seconds(trainer, dim) / round;
     printf("\na round of Res-NHARPG: %d agents, two trajectories of 500 steps each, MDA (best "
            "round had %.0f of %d steps)\n"
-           "  %.2f ms, %.1f ns for each environment step, everything included\n",
-           AGENTS, step, AGENTS * 1000, round * 1e3, best * 1e9);
+           "  %.2f ms, %.1f ns for each environment step, everything included, target 1.5 ms %s\n",
+           AGENTS, step, AGENTS * 1000, round * 1e3, best * 1e9,
+           round <= 1.5e-3 ? "holds" : "MISSED");
     printf("  %.0f x faster than the %.1f s of the authors' program (stored figure, two cores with "
            "AVX-512), target 1000 %s\n",
            authors / round, authors, authors / round >= 1000 ? "holds" : "MISSED");
@@ -252,27 +253,23 @@ static void print_rate(const char *what, double seconds, double madds, double pe
     printf("\n");
 }
 
-static void bench_large(void) {
+static void bench_large(size_t width) {
     rn_net_desc shape = rn_make_net_desc(11, 3);
     contender c[] = {{run_forward, 0}, {run_grad, 0}, {run_bu, 0}};
     const char *with;
     workload t;
     double peak = bench_peak(&with), madds = 0;
-#if defined(__AVX2__)
-    const double target = 40;
-#else
-    const double target = 0; /* asked of -march=native only */
-#endif
-    fprintf(stderr, "the larger network ...\n");
-    shape.hidden[0] = shape.hidden[1] = 64;
+    const double target = 65;
+    fprintf(stderr, "the network of %d ...\n", (int)width);
+    shape.hidden[0] = shape.hidden[1] = width;
     shape.gaussian = 1;
-    workload_make(&t, &shape, 1000);
+    workload_make(&t, &shape, width == 64 ? 1000 : 200);
     race(&t, c, 3);
     peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
     for (size_t l = 0; l < t.net.layers; l++) madds += (double)(t.net.in[l] * t.net.out[l]);
     const double first = (double)(t.net.in[0] * t.net.out[0]), T = (double)t.T;
-    printf("\nnetwork 11-64-64-3, Gaussian, %d steps; the limit: %.0f GFlop/s (%s)\n", (int)t.T,
-           2e-9 * peak, with);
+    printf("\nnetwork 11-%d-%d-3, Gaussian, %d steps; the limit: %.0f GFlop/s (%s)\n", (int)width,
+           (int)width, (int)t.T, 2e-9 * peak, with);
     printf("  multiply-adds a step, M = sum of in*out = %.0f, M1 = %.0f of the first layer: "
            "forward M, grad 3M - M1, B u 8M - 5M1\n",
            madds, first);
@@ -298,6 +295,7 @@ int main(int argc, char **argv) {
     bench_steps(&t);
     bench_round(trainer, t.policy.dim);
     rn_trainer_destroy(trainer);
-    bench_large();
+    bench_large(64);
+    bench_large(256);
     return 0;
 }
