@@ -165,9 +165,9 @@
 #include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
 #include <stdint.h> /* uint64_t */
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "aggregators.h: -ffast-math removes NaN checks, and NaN is the cheapest attack"
-#elif defined(__GCC_IEC_559) && !__GCC_IEC_559
+#if (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(_M_FP_FAST)
+#error "aggregators.h: -ffast-math and /fp:fast forget NaN, and NaN is the cheapest attack"
+#elif defined(__FAST_MATH__) || (defined(__GCC_IEC_559) && !__GCC_IEC_559)
 #error "aggregators.h: -funsafe-math-optimizations and its parts round sums as the compiler likes"
 #endif
 #if defined(FLT_EVAL_METHOD)
@@ -380,9 +380,16 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 
 /* AGGI_BEGIN_CODE .. AGGI_END_CODE stand around every function: no fma behind our back, which would
    make the bits depend on the machine, and loops become vector code at plain -O2 already. */
-#if defined(__clang__)
-  #define AGGI_BEGIN_CODE _Pragma("STDC FP_CONTRACT OFF")
-  #define AGGI_END_CODE   _Pragma("STDC FP_CONTRACT DEFAULT")
+#if defined(__clang__) /* float_control undoes -ffast-math and its parts where the target has it */
+  #define AGGI_BEGIN_CODE                                                                          \
+      _Pragma("clang diagnostic push")                                                             \
+      _Pragma("clang diagnostic ignored \"-Wignored-pragmas\"")                                    \
+      _Pragma("float_control(precise, on, push)")                                                  \
+      _Pragma("STDC FP_CONTRACT OFF")
+  #define AGGI_END_CODE                                                                            \
+      _Pragma("STDC FP_CONTRACT DEFAULT")                                                          \
+      _Pragma("float_control(pop)")                                                                \
+      _Pragma("clang diagnostic pop")
 #elif defined(AGGI_GNU)
   #if FLT_EVAL_METHOD == 1 /* s390x as ISO C: float sums in double, if one lets it */
     #define AGGI_PRECISION _Pragma("GCC optimize(\"excess-precision=fast\")")
@@ -394,6 +401,9 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
       _Pragma("GCC optimize(\"fp-contract=off\", \"tree-vectorize\", \"vect-cost-model=dynamic\")")\
       AGGI_PRECISION
   #define AGGI_END_CODE _Pragma("GCC pop_options")
+#elif defined(_MSC_VER)
+  #define AGGI_BEGIN_CODE __pragma(fp_contract(off))
+  #define AGGI_END_CODE   __pragma(fp_contract(on))
 #else
   #define AGGI_BEGIN_CODE
   #define AGGI_END_CODE
@@ -480,19 +490,36 @@ typedef uint32_t aggi_word;
 #endif
 
 /* Whether a number is finite is asked of its bits (NaN and Inf: the exponent is all ones), never of
-   arithmetic, which some flags allow a compiler to believe free of NaN. clang might even look
-   through the bits at the sum they came from: AGGI_OPAQUE(x) hides where the 32 bits x are from. */
+   arithmetic or a comparison: some flags allow a compiler to believe that there is no NaN. clang
+   may even look through the bits at the sum they came from, so it is not told where they are
+   from. */
 #ifdef __clang__
 #define AGGI_OPAQUE(x) __asm__("" : "+r"(x))
 #else
 #define AGGI_OPAQUE(x) ((void)0)
 #endif
 
-AGGI_INLINE int aggi_finite(double x) {
-    uint32_t high = (uint32_t)(aggi_bits(x) >> 32);
+AGGI_INLINE uint64_t aggi_opaque_bits(double x) {
+    uint32_t high = (uint32_t)(aggi_bits(x) >> 32), low = (uint32_t)aggi_bits(x);
     AGGI_OPAQUE(high);
-    return (high & 0x7ff00000u) != 0x7ff00000u;
+    AGGI_OPAQUE(low);
+    return (uint64_t)high << 32 | low;
 }
+
+AGGI_INLINE int aggi_finite(double x) { return (aggi_opaque_bits(x) & AGGI_INF) != AGGI_INF; }
+
+/* 0 or -0 */
+AGGI_INLINE int aggi_is_zero(double x) { return aggi_opaque_bits(x) << 1 == 0; }
+
+AGGI_INLINE int aggi_is_number(double x) { return (aggi_opaque_bits(x) & ~AGGI_SIGN) <= AGGI_INF; }
+
+/* low <= x <= high; no for NaN */
+AGGI_INLINE int aggi_within(double x, double low, double high) {
+    return aggi_is_number(x) && x >= low && x <= high;
+}
+
+/* not finite, for loops that shall become vector code: then the top bit is 1 */
+AGGI_INLINE uint64_t aggi_odd(double x) { return (aggi_bits(x) & AGGI_INF) + 0x0010000000000000u; }
 
 /* Masks instead of branches, so that a loop becomes vector code. All ones if the top bit is set; if
    a > b, for a and b without the top bit; m ? a : b, bit by bit. */
@@ -694,7 +721,7 @@ AGGI_BEGIN_CODE
 
 /* ---- 2 numbers and order --------------------------------------------------------------------- */
 
-static double aggi_infinity(void) { return aggi_from_bits(AGGI_INF); }
+AGGI_INLINE double aggi_infinity(void) { return aggi_from_bits(AGGI_INF); }
 
 static double aggi_abs(double v) { return v < 0 ? -v : v; }
 
@@ -1732,8 +1759,8 @@ AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
         count = 0;
     }
     for (i = 0; i < count; i++) aggi_add_row(x[i] + at, w[i], width, base, acc);
-    for (k = 0; k < width; k++) odd |= aggi_bits(acc[k] - acc[k]); /* 0, or a NaN */
-    return odd != 0;
+    for (k = 0; k < width; k++) odd |= aggi_odd(acc[k]);
+    return odd >> 63 != 0;
 }
 
 #define AGGI_BLEND_KERNEL(suffix, attribute, vec)                                                  \
@@ -4431,7 +4458,8 @@ static int aggi_options_fit(const agg_desc *d) {
     const int needs = aggi_needs(d);
     if ((needs & AGGI_CLIP) && !aggi_positive(d->clip)) return 0;
     if ((needs & AGGI_PIVOT) && d->pivot >= d->n) return 0;
-    return (d->tau == 0 || aggi_positive(d->tau)) && (d->gap == 0 || aggi_positive(d->gap));
+    return (aggi_is_zero(d->tau) || aggi_positive(d->tau)) &&
+           (aggi_is_zero(d->gap) || aggi_positive(d->gap));
 }
 
 static agg_status aggi_validate(const agg_desc *d) {

@@ -707,7 +707,7 @@ static double rni_norm(const rn_real *x, size_t n) {
 
 /* Is x one of 0 .. n-1? n is at most 2^24, so that it and all below are floats. */
 AGGI_INLINE int rni_is_index(rn_real x, size_t n) {
-    return x >= 0 && x < (rn_real)n && (rn_real)(uint32_t)x == x;
+    return aggi_finite((double)x) && x >= 0 && x < (rn_real)n && (rn_real)(uint32_t)x == x;
 }
 
 /* rows x width numbers; a is bad if that is more than memory can hold */
@@ -1914,8 +1914,9 @@ static int rni_net_desc_ok(const rn_net_desc *d) {
     if (!d->obs_dim || d->obs_dim > RNI_MOST_UNITS) return 0;
     if (!d->outputs || d->outputs > RNI_MOST_UNITS / 2) return 0;
     if ((unsigned)d->activation > RN_IDENTITY) return 0;
-    if (!aggi_finite(d->log_std) || !(d->log_std_min <= d->log_std_max)) return 0;
-    return d->clip >= 0 && d->out_scale >= 0 && aggi_finite(d->out_scale);
+    if (!aggi_finite(d->log_std) || d->log_std_min > d->log_std_max) return 0;
+    if (!aggi_is_number(d->log_std_min) || !aggi_is_number(d->log_std_max)) return 0;
+    return aggi_is_number(d->clip) && d->clip >= 0 && aggi_within(d->out_scale, 0, DBL_MAX);
 }
 
 /* layers, dim; 0 = something is out of range */
@@ -2387,8 +2388,8 @@ static rn_status rni_play_check(const rn_env *e, const rn_policy *p) {
         return RN_ERR_DESC;
     if (!aggi_product_fits(e->obs_dim, 2) || !aggi_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
-    if (e->actions > RNI_MOST_UNITS || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
     if (!aggi_finite(e->act_low) || !aggi_finite(e->act_high)) return RN_ERR_DESC;
+    if (e->actions > RNI_MOST_UNITS || e->act_low > e->act_high) return RN_ERR_DESC;
     if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
     return RN_OK;
 }
@@ -2429,7 +2430,7 @@ AGGI_INLINE int rni_action_ok(const rn_env *e, const rn_real *act) {
     size_t j;
     if (e->actions) return rni_is_index(act[0], e->actions);
     for (j = 0; j < e->act_dim; j++)
-        if (!(act[j] - act[j] == 0)) return 0;
+        if (!aggi_finite((double)act[j])) return 0;
     return 1;
 }
 
@@ -2490,17 +2491,15 @@ static void rni_agent_defaults(rn_agent_desc *d) {
     rn_method *m = &d->method;
     if (!m->horizon) m->horizon = 1000;
     if (!m->batch) m->batch = 1;
-    if (m->forget == 0) m->forget = 0.9;
-    if (m->ridge == 0) m->ridge = 1e-3;
+    if (aggi_is_zero(m->forget)) m->forget = 0.9;
+    if (aggi_is_zero(m->ridge)) m->ridge = 1e-3;
 }
 
 static rn_status rni_method_check(const rn_method *m) {
     if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
         return RN_ERR_DESC;
-    if (!(m->discount >= 0 && m->discount <= 1)) return RN_ERR_DESC;
-    if (!(m->clip >= 0) || !aggi_finite(m->clip)) return RN_ERR_DESC;
-    if (!(m->forget >= 0 && m->forget <= 1)) return RN_ERR_DESC;
-    if (!(m->ridge >= 0) || !aggi_finite(m->ridge)) return RN_ERR_DESC;
+    if (!aggi_within(m->discount, 0, 1) || !aggi_within(m->clip, 0, DBL_MAX)) return RN_ERR_DESC;
+    if (!aggi_within(m->forget, 0, 1) || !aggi_within(m->ridge, 0, DBL_MAX)) return RN_ERR_DESC;
     return RN_OK;
 }
 
@@ -2894,7 +2893,7 @@ RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE
 /* H = log(T+1) / (1-discount), rounded up, 1 .. 10^9 */
 RN_API size_t rn_theory_horizon(double T, double discount) {
     double h;
-    if (!(discount >= 0 && discount < 1) || !(T >= 0) || !aggi_finite(T)) return 0;
+    if (!aggi_within(discount, 0, 1) || discount == 1 || !aggi_within(T, 0, DBL_MAX)) return 0;
     h = aggi_log(T + 1) / (1 - discount);
     if (h <= 1) return 1;
     return h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
@@ -2957,9 +2956,9 @@ static int rni_is_normalised(rn_update_kind k) {
 static void rni_server_defaults(rn_server_desc *d) {
     d->agg.n = d->n;
     d->agg.dim = d->dim;
-    if (d->beta1 == 0) d->beta1 = 0.9;
-    if (d->beta2 == 0) d->beta2 = 0.999;
-    if (d->epsilon == 0) d->epsilon = 1e-8;
+    if (aggi_is_zero(d->beta1)) d->beta1 = 0.9;
+    if (aggi_is_zero(d->beta2)) d->beta2 = 0.999;
+    if (aggi_is_zero(d->epsilon)) d->epsilon = 1e-8;
 }
 
 /* bytes that F asks for; 0: it refuses the desc. A built-in generator has no address yet, and needs
@@ -2975,9 +2974,11 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (!d->n || !d->dim) return RN_ERR_ARG;
     if (s == RN_OK) s = rni_schedule_check(&d->eta);
     if (s != RN_OK) return s;
-    if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
-    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1)) return RN_ERR_DESC;
-    if (!(d->epsilon >= 0)) return RN_ERR_DESC;
+    if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED) return RN_ERR_DESC;
+    if (!aggi_within(d->beta1, 0, 1) || !aggi_within(d->beta2, 0, 1)) return RN_ERR_DESC;
+    if (d->beta1 == 1 || d->beta2 == 1) return RN_ERR_DESC;
+    if (!aggi_is_number(d->radius) || !aggi_is_number(d->epsilon)) return RN_ERR_DESC;
+    if (d->radius < 0 || d->epsilon < 0) return RN_ERR_DESC;
     if (!aggi_product_fits(d->n, d->dim) || !aggi_product_fits(d->dim, 16)) return RN_ERR_SIZE;
     return d->aggregate || rni_server_scratch_size(d) ? RN_OK : RN_ERR_DESC;
 }
@@ -3733,7 +3734,7 @@ static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low, rn_r
         }
         bits = (rni_word)rni_get(io->from + at, sizeof bits);
         memcpy(&y, &bits, sizeof y);
-        if (!(y - y == 0 && (double)y >= low)) rni_io_refuse(io, RN_ERR_CORRUPT);
+        if (!aggi_within((double)y, low, AGGI_REAL_MAX)) rni_io_refuse(io, RN_ERR_CORRUPT);
         if (io->mode == RNI_READ) x[i] = y;
         if (io->mode == RNI_CHECK && seen) seen[i] = y;
     }
@@ -4235,13 +4236,13 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t tr
 
 static int rni_positive(double x) { return x > 0 && aggi_finite(x); }
 
-static int rni_not_negative(double x) { return x >= 0 && aggi_finite(x); }
+static int rni_not_negative(double x) { return aggi_within(x, 0, DBL_MAX); }
 
 static int rni_theory_ok(const rn_assumptions *p, double T) {
-    if (!p || !(T >= 1) || !aggi_finite(T) || !(p->n > p->f)) return 0;
+    if (!p || !aggi_within(T, 1, DBL_MAX) || p->n <= p->f) return 0;
     if (!rni_positive(p->G1) || !rni_positive(p->G2)) return 0;
     if (!rni_positive(p->R) || !rni_positive(p->muF)) return 0;
-    if (!(p->discount >= 0 && p->discount < 1)) return 0;
+    if (!aggi_within(p->discount, 0, 1) || p->discount == 1) return 0;
     return rni_not_negative(p->lambda) && rni_not_negative(p->eps_bias) &&
            rni_not_negative(p->gap) && rni_not_negative(p->sigma2) && rni_not_negative(p->sigmaH2);
 }
@@ -4278,7 +4279,7 @@ static double rni_theory_gap(const rn_assumptions *p, double T) {
         p->lambda > 0 ? c.C1 * p->lambda * aggi_sqrt(2 * aggi_log(honest * (T + 1))) : 0;
     const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
                        32 * p->G1 / (p->muF * aggi_sqrt(T + 1)) * (noise + attacks);
-    return sum == sum ? sum : aggi_from_bits(AGGI_INF);
+    return aggi_finite(sum) ? sum : aggi_from_bits(AGGI_INF);
 }
 
 RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
@@ -4291,7 +4292,7 @@ RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
 RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
     double low = 1, high = 1;
     int i;
-    if (!(eps > 0) || !rni_theory_ok(p, 1)) return -1;
+    if (!aggi_is_number(eps) || eps <= 0 || !rni_theory_ok(p, 1)) return -1;
     while (rni_theory_gap(p, high) > eps) {
         low = high;
         high *= 2;

@@ -97,16 +97,33 @@ check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
         $3 "$build/code.o" "$build/user-DAGG_DOUBLE.o" -o "$build/program"
     expect_failure "$1.h, $3: double code, float user must not link" "undefined" \
         $3 "$build/code-DAGG_DOUBLE.o" "$build/user.o" -o "$build/program"
-    for flag in -ffast-math -ffinite-math-only -Ofast; do
+    for flag in -ffast-math -ffinite-math-only -Ofast -D_M_FP_FAST "-ffast-math -fno-associative-math"; do
         expect_failure "$1.h, $3 $flag must not compile" "\.h: -ffast-math" $3 $flag -I. -fsyntax-only "$use"
     done
-    case $3 in clang*) return ;; esac # has no such flags, or says nothing of them
-    for flag in -funsafe-math-optimizations -freciprocal-math "-fassociative-math -fno-signed-zeros -fno-trapping-math"; do
+    case $3 in clang*) return ;; esac # has no such flags, or says nothing of them: check_hostile
+    for flag in -funsafe-math-optimizations -freciprocal-math "-ffast-math -fno-finite-math-only" \
+        "-fassociative-math -fno-signed-zeros -fno-trapping-math" -fno-signed-zeros; do
         expect_failure "$1.h, $3 $flag must not compile" "\.h: -funsafe" $3 $flag -I. -fsyntax-only "$use"
     done
     for flag in -mfpmath=387 -mfpmath=both; do
         expect_failure "$1.h, $3 $flag must not compile" "excess precision" $3 $flag -I. -fsyntax-only "$use"
     done
+}
+
+# What is not refused is harmless: NaN and Inf are found under these flags as under none.
+harmless="-fno-trapping-math -fno-math-errno -frounding-math -fsignaling-nans -fassociative-math -ftrapping-math"
+harmless_clang="-fno-honor-nans -fno-honor-infinities -ffast-math,-fhonor-infinities -ffast-math,-fhonor-nans
+    -ffast-math,-fno-finite-math-only -funsafe-math-optimizations -ffp-contract=fast -fno-signed-zeros
+    -Ofast,-fno-fast-math -ffp-model=strict -fno-honor-nans,-march=native -fno-honor-nans,-DAGG_NO_DISPATCH"
+# shellcheck disable=SC2086
+check_hostile() { # C compiler, C++ compiler
+    case $1 in clang*) sets="$harmless_clang -fno-honor-nans,-DAGG_DOUBLE" ;; *) sets=$harmless ;; esac
+    for flags in $sets -O0 -O1,-DAGG_DOUBLE; do
+        flags=$(echo "$flags" | tr , ' ')
+        expect "$1 $flags: NaN and Inf are found" run $1 -std=c99 -O2 $flags -I. tests/strict/hostile.c
+    done
+    expect "$2: NaN and Inf are found" run $2 -std=c++11 -x c++ -O1 -I. tests/strict/hostile.c
+    expect "$1 tests/strict/hostile.c" $1 -std=c99 $warn -I. -fsyntax-only tests/strict/hostile.c
 }
 
 # shellcheck disable=SC2086
@@ -157,6 +174,7 @@ for compiler in ${STRICT_COMPILERS:-gcc clang}; do
     "$compiler" --version | head -n 1
     check_header aggregators AGG "$compiler" "$plus"
     if [ -e resnharpg.h ]; then check_header resnharpg RN "$compiler" "$plus"; fi
+    check_hostile "$compiler" "$plus"
     check_greatest "$compiler" "$plus"
     check_sources "$compiler"
     check_docs "$compiler" "$plus"
