@@ -157,6 +157,13 @@
                 is untouched. Nothing prints, aborts or asserts on your data. */
 
 /* clang-format off */
+#if !defined(AGGREGATORS_H) && !defined(__cplusplus) && !defined(_MSC_VER) && \
+    (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "aggregators.h: this is C99 or C++11: -std=c99 or later, not -std=c89, -ansi or gnu89"
+#define AGGREGATORS_H /* and nothing else */
+#define AGGREGATORS_IMPLEMENTED
+#define AGGI_CORE
+#endif
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
@@ -199,11 +206,18 @@
 #else
   typedef float agg_real;
 #endif
+#if defined(__cplusplus) /* as large as an int, with -fshort-enums too */
+  #define AGG_ENUM(name) enum name : int
+#elif defined(__GNUC__)
+  #define AGG_ENUM(name) enum __attribute__((mode(__SI__))) name
+#else
+  #define AGG_ENUM(name) enum name
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum agg_rule {  /* what each does: RULES, above */
+typedef AGG_ENUM(agg_rule) { /* what each does: RULES, above */
     AGG_MDA,             /* minimum diameter averaging */
     AGG_CWTM,            /* coordinate-wise trimmed mean */
     AGG_MEAMED,          /* mean around the median */
@@ -232,10 +246,10 @@ typedef enum agg_rule {  /* what each does: RULES, above */
     X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                             \
     X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")
 #define AGG_X(id, text) id,
-typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
+typedef AGG_ENUM(agg_status) { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
 
-typedef enum agg_pre {   /* PRE-AGGREGATIONS, above */
+typedef AGG_ENUM(agg_pre) { /* PRE-AGGREGATIONS, above */
     AGG_PRE_NONE,
     AGG_PRE_NNM,         /* nearest neighbour mixing */
     AGG_PRE_BUCKETING,
@@ -244,7 +258,7 @@ typedef enum agg_pre {   /* PRE-AGGREGATIONS, above */
     AGG_PRE_COUNT
 } agg_pre;
 
-typedef enum agg_attack_kind { /* ATTACKS, above */
+typedef AGG_ENUM(agg_attack_kind) { /* ATTACKS, above */
     AGG_ATTACK_SIGN_FLIP,
     AGG_ATTACK_NOISE,
     AGG_ATTACK_GAUSSIAN,
@@ -379,11 +393,23 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 #endif
 
 /* AGGI_BEGIN_CODE .. AGGI_END_CODE stand around every function: no fma behind our back, which would
-   make the bits depend on the machine, and loops become vector code at plain -O2 already. */
+   make the bits depend on the machine, loops become vector code at plain -O2 already, and C++ does
+   not mind the casts of C. */
+#if !defined(__cplusplus)
+  #define AGGI_CASTS
+#elif defined(__clang__)
+  #define AGGI_CASTS _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")                      \
+                     _Pragma("clang diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#elif defined(AGGI_GNU)
+  #define AGGI_CASTS _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                        \
+                     _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")                          \
+                     _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#endif
 #if defined(__clang__) /* float_control undoes -ffast-math and its parts where the target has it */
   #define AGGI_BEGIN_CODE                                                                          \
       _Pragma("clang diagnostic push")                                                             \
       _Pragma("clang diagnostic ignored \"-Wignored-pragmas\"")                                    \
+      AGGI_CASTS                                                                                   \
       _Pragma("float_control(precise, on, push)")                                                  \
       _Pragma("STDC FP_CONTRACT OFF")
   #define AGGI_END_CODE                                                                            \
@@ -397,10 +423,14 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
     #define AGGI_PRECISION
   #endif
   #define AGGI_BEGIN_CODE                                                                          \
+      _Pragma("GCC diagnostic push")                                                               \
+      AGGI_CASTS                                                                                   \
       _Pragma("GCC push_options")                                                                  \
       _Pragma("GCC optimize(\"fp-contract=off\", \"tree-vectorize\", \"vect-cost-model=dynamic\")")\
       AGGI_PRECISION
-  #define AGGI_END_CODE _Pragma("GCC pop_options")
+  #define AGGI_END_CODE                                                                            \
+      _Pragma("GCC pop_options")                                                                   \
+      _Pragma("GCC diagnostic pop")
 #elif defined(_MSC_VER)
   #define AGGI_BEGIN_CODE __pragma(fp_contract(off))
   #define AGGI_END_CODE   __pragma(fp_contract(on))

@@ -184,6 +184,12 @@
                 RN_MORE is not an error. Nothing prints, aborts or asserts on your data. */
 
 /* clang-format off */
+#if !defined(RESNHARPG_H) && !defined(__cplusplus) && !defined(_MSC_VER) && \
+    (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "resnharpg.h: this is C99 or C++11: -std=c99 or later, not -std=c89, -ansi or gnu89"
+#define RESNHARPG_H /* and nothing else */
+#define RESNHARPG_IMPLEMENTED
+#endif
 #ifndef RESNHARPG_H
 #define RESNHARPG_H
 #define RN_VERSION_MAJOR 0
@@ -252,7 +258,7 @@ typedef agg_real rn_real;
     X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")        \
     X(RN_ERR_REACH,     "theta is farther from the last one than desc.reach: nothing was done")
 #define RN_X(id, text) id,
-typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
+typedef AGG_ENUM(rn_status) { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
 #undef RN_X
 RN_API const char *rn_status_text(rn_status s); /* never NULL */
 
@@ -266,7 +272,7 @@ RN_API size_t    rn_draw_below(const agg_rng *rng, size_t n); /* 0 .. n-1, exact
 RN_API double    rn_draw_normal(const agg_rng *rng);          /* mean 0, variance 1 */
 
 /* ---- the environment */
-typedef enum rn_step_result { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_step_result;
+typedef AGG_ENUM(rn_step_result) { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_step_result;
 typedef struct rn_env {
     void  *self;
     void (*reset)(void *self, const agg_rng *rng, rn_real *obs);
@@ -330,7 +336,7 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
                                const agg_rng *rng, rn_real *act, void *work, size_t work_size);
 
 /* RN_RELU: E v misses the jumps of the gradient, see THE ALGORITHM */
-typedef enum rn_activation { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
+typedef AGG_ENUM(rn_activation) { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
 #define RN_MAX_HIDDEN 4
 typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
     size_t  obs_dim;           /*                                     required */
@@ -361,8 +367,8 @@ RN_API rn_policy   rn_make_net_policy(rn_net *net, const rn_net_desc *d);
 RN_API rn_policy   rn_make_table_policy(rn_table *table, size_t states, size_t actions);
 
 /* ---- how an agent estimates */
-typedef enum rn_estimator { RN_GPOMDP, RN_REINFORCE } rn_estimator;
-typedef enum rn_baseline { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
+typedef AGG_ENUM(rn_estimator) { RN_GPOMDP, RN_REINFORCE } rn_estimator;
+typedef AGG_ENUM(rn_baseline) { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
 typedef struct rn_method {
     size_t       horizon;      /* H, steps per trajectory at most     0 = 1000 */
     size_t       batch;        /* m, trajectories per estimate        0 = 1 */
@@ -397,7 +403,7 @@ RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double 
                                      double *psi);
 
 /* ---- attacks, for experiments */
-typedef enum rn_attack_kind {
+typedef AGG_ENUM(rn_attack_kind) {
     RN_ATTACK_VECTOR, RN_ATTACK_RANDOM_ACTION, RN_ATTACK_REWARD_FLIP, RN_ATTACK_SILENCE,
     RN_ATTACK_NONE
 } rn_attack_kind;
@@ -458,7 +464,7 @@ RN_API rn_status      rn_agent_save(const rn_agent *a, void *bytes, size_t size)
 RN_API rn_status      rn_agent_load(rn_agent *a, const void *bytes, size_t size);
 
 /* ---- schedules */
-typedef enum rn_schedule_kind {
+typedef AGG_ENUM(rn_schedule_kind) {
     RN_SCHEDULE_CONSTANT, RN_SCHEDULE_LINEAR, RN_SCHEDULE_STAIRCASE, RN_SCHEDULE_INVERSE,
     RN_SCHEDULE_CALLBACK
 } rn_schedule_kind;
@@ -475,7 +481,7 @@ RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rou
 RN_API double      rn_schedule_value(const rn_schedule *s, size_t t); /* t = 1, 2, .. */
 
 /* ---- the server */
-typedef enum rn_update_kind {
+typedef AGG_ENUM(rn_update_kind) {
     RN_UPDATE_NORMALISED, RN_UPDATE_PLAIN, RN_UPDATE_ADAM, RN_UPDATE_ADAM_NORMALISED
 } rn_update_kind;
 typedef struct rn_server rn_server;
@@ -1037,12 +1043,13 @@ RN_API agg_rng rn_random_rng(rn_random *r) {
 
 RN_API double rn_draw_uniform(const agg_rng *rng) { return aggi_draw53(rng) * AGGI_ULP53; }
 
-/* The 2^64 mod n lowest draws are thrown away: with them small numbers would come more often. */
+/* The 2^64 mod n lowest draws are thrown away: with them small numbers would come more often. 64 in
+   a row come from a broken generator only: then that is that. */
 RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) {
     const uint64_t m = n, unfair = (0 - m) % m;
-    uint64_t x;
-    do x = rng->next(rng->self);
-    while (x < unfair);
+    uint64_t x = rng->next(rng->self);
+    int more;
+    for (more = 63; more && x < unfair; more--) x = rng->next(rng->self);
     return (size_t)(x % m);
 }
 

@@ -204,6 +204,19 @@ TEST theory_ends(const mode *m) {
     PASS();
 }
 
+/* not a mode of the machine, but a loop that a host could make endless */
+static uint64_t always_zero(void *self) {
+    (void)self;
+    return 0;
+}
+
+TEST broken_generators_end(void) {
+    const agg_rng zeros = {always_zero, NULL};
+    for (size_t n = 1; n < 100; n++) ASSERT_EQ((size_t)0, rn_draw_below(&zeros, n));
+    ASSERT(isfinite(rn_draw_normal(&zeros)));
+    PASS();
+}
+
 /* ---- the same bits, where the rows are ordinary */
 
 TEST flushed_denormals_change_no_bit(void) {
@@ -238,9 +251,10 @@ SUITE(all_modes) {
     }
 }
 
-SUITE(bits) {
+SUITE(others) {
     const int flushing = mode_set(&modes[FLUSHED]);
     mode_end();
+    RUN_TEST(broken_generators_end);
     if (flushing)
         RUN_TEST(flushed_denormals_change_no_bit);
     else
@@ -252,6 +266,6 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(all_modes);
-    RUN_SUITE(bits);
+    RUN_SUITE(others);
     GREATEST_MAIN_END();
 }
