@@ -190,7 +190,7 @@
 #ifndef AGG_API
   #if !defined(AGG_STATIC)
     #define AGG_API extern
-  #elif defined(__GNUC__)
+  #elif defined(__GNUC__) || defined(__clang__)
     #define AGG_API static __attribute__((unused))
   #else
     #define AGG_API static
@@ -388,7 +388,7 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 
 /* clang-format off */
 
-#if defined(__GNUC__) && !defined(__TINYC__)
+#if (defined(__GNUC__) && !defined(__TINYC__)) || defined(__clang__) /* clang-cl has no __GNUC__ */
   #define AGGI_GNU
 #endif
 
@@ -461,8 +461,9 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 #if defined(AGGI_GNU) && defined(__SSE2__)
   #define AGGI_X86
 #endif
-#if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
-  #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+#if defined(_WIN32) && (!defined(__clang__) || defined(_MSC_VER)) && !defined(AGG_NO_DISPATCH)
+  #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412),
+                             clang-cl does not link what tells of AVX2 */
 #endif
 #define AGGI_NOTHING
 #if defined(AGGI_X86) && !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)

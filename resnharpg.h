@@ -202,7 +202,7 @@
 #ifndef RN_API
   #if !defined(RN_STATIC)
     #define RN_API extern
-  #elif defined(__GNUC__)
+  #elif defined(__GNUC__) || defined(__clang__)
     #define RN_API static __attribute__((unused))
   #else
     #define RN_API static

@@ -199,6 +199,28 @@ check_odd_builds() { # HEADER without .h, C compiler, C++ compiler
             -DSTRICT_IMPLEMENTATION_ONLY -fsyntax-only "$use"
     done
 }
+
+# clang in the clothes of MSVC. Without MSVC's own headers: those that clang brings along will do.
+# shellcheck disable=SC2086
+check_clang_cl() {
+    cl="clang --driver-mode=cl --target=x86_64-pc-windows-msvc"
+    if ! command -v clang >/dev/null; then
+        echo "MISSING: clang is not installed, clang-cl is not checked"
+        return
+    fi
+    cl="$cl /W4 -Werror -I. -Itests/portability/freestanding -DRN_NO_STDLIB -DAGG_ASSERT(x)=((void)0) -fsyntax-only"
+    for language in "/TC /std:c11" "/TP /std:c++14"; do
+        for option in "" -DAGG_DOUBLE "-DRN_STATIC -DAGG_STATIC -DSTRICT_UNUSED"; do
+            for header in aggregators resnharpg; do
+                expect "$header.h, clang-cl /W4 $language $option" \
+                    $cl $language $option -- tests/strict/$header.c
+            done
+        done
+    done
+    expect_failure "clang-cl /fp:fast must not compile" "/fp:fast" \
+        $cl /TC /fp:fast -- tests/strict/aggregators.c
+}
+
 one_error() {
     "$@" >"$build/said" 2>&1
     cat "$build/said"
@@ -260,6 +282,7 @@ for compiler in ${STRICT_COMPILERS:-gcc clang}; do
     check_docs "$compiler" "$plus"
 done
 check_all_names
+check_clang_cl
 echo
 echo "strict: $cells checks, $broken failed"
 [ "$broken" -eq 0 ] && [ "$cells" -gt 0 ]
