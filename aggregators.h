@@ -150,9 +150,14 @@
    DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to
                 fma, no libm: the bits of out do not depend on threads, compiler, language,
                 optimisation, instruction set, byte order or the width of size_t (`make portability`
-                tries them). Needed: IEEE arithmetic, round to nearest, denormals kept. Other flags
-                are refused where the compiler tells; clang does not tell of -ffp-contract=fast and
-                -funsafe-math-optimizations: do not use them.
+                tries them). Needed: IEEE arithmetic, round to nearest, denormals kept. Flags that
+                break it are refused where the compiler tells (-ffast-math, /fp:fast and most of
+                their parts, the i387). clang does not tell of -ffp-contract=fast,
+                -funsafe-math-optimizations and -fno-honor-nans: do not use them. If you do, the
+                bits are not promised, but NaN and Inf are still found: that is asked of their bits
+                (`make strict` tries each). In other rounding modes, and with denormals flushed (FTZ,
+                DAZ), a call ends, stays in its memory and gives finite numbers; with denormals
+                flushed rows of ordinary size have the same bits.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out
                 is untouched. Nothing prints, aborts or asserts on your data. */
 
@@ -4130,6 +4135,7 @@ static int aggi_caf(aggi_call *c) {
     aggi_spectrum *g = &c->spectrum;
     const uint64_t budget = aggi_budget(c->desc);
     double best = aggi_infinity(), total = (double)c->n;
+    size_t turns = 0;
     int status = aggi_find_pairs(c, 0);
     if (status) return status;
     aggi_spectrum_begin(c);
@@ -4144,7 +4150,7 @@ static int aggi_caf(aggi_call *c) {
         if (!(spread > 0)) break;
         if (rough && !g->settled) status = AGG_INEXACT;
         total = aggi_caf_lower(g);
-    } while (total > (double)(c->n - 2 * c->f));
+    } while (++turns < c->n && total > (double)(c->n - 2 * c->f));
     return status;
 }
 
@@ -5124,7 +5130,10 @@ AGGI_END_CODE
                    relative to what honest rows contribute, not to the distances of giants, so that
                    AGG_OK implies lambda; AGG_INEXACT has a guarantee; other last bits. desc.budget
                    counts operations, not nodes, and CAF has one too; CAF and SMEA find eigenvectors
-                   by Lanczos, 20 to 80 times sooner.
+                   by Lanczos, 20 to 80 times sooner. NaN is found under clang's -fno-honor-nans
+                   and what is left of -ffast-math when parts are taken back; /fp:fast is refused.
+                   Enums have the size of an int with -fshort-enums too. Compiles as clang-cl does,
+                   and after windows.h, complex.h and X11; -std=c89 gets one error.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
                    reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
                    -funsafe-math-optimizations, the i387).

@@ -2517,7 +2517,8 @@ static rn_status rni_agent_check(const rn_agent_desc *d) {
     if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
     if (s == RN_OK) s = rni_method_check(m);
     if (s != RN_OK) return s;
-    if (!(d->reach >= 0) || !(d->eta_min >= 0 && d->eta_min <= 1)) return RN_ERR_DESC;
+    if (!aggi_is_number(d->reach) || d->reach < 0) return RN_ERR_DESC;
+    if (!aggi_within(d->eta_min, 0, 1)) return RN_ERR_DESC;
     if (m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon + 1, p->obs_dim)) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon, p->act_dim)) return RN_ERR_SIZE;
@@ -2789,7 +2790,7 @@ static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
 RN_API rn_status rn_agent_begin_plan(rn_agent *a, const rn_plan *plan) {
     if (!a || !plan || !plan->theta) return RN_ERR_ARG;
     if (a->busy) return RN_ERR_ORDER;
-    if (!(plan->eta >= a->eta_min && plan->eta <= 1)) return RN_ERR_THETA;
+    if (!aggi_within(plan->eta, a->eta_min, 1)) return RN_ERR_THETA;
     if (!aggi_all_finite(plan->theta, a->policy.dim)) return RN_ERR_THETA;
     if (!rni_agent_reaches(a, plan)) return RN_ERR_REACH;
     a->again = rni_agent_made(a, plan);
