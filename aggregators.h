@@ -155,9 +155,9 @@
                 their parts, the i387). clang does not tell of -ffp-contract=fast,
                 -funsafe-math-optimizations and -fno-honor-nans: do not use them. If you do, the
                 bits are not promised, but NaN and Inf are still found: that is asked of their bits
-                (`make strict` tries each). In other rounding modes, and with denormals flushed (FTZ,
-                DAZ), a call ends, stays in its memory and gives finite numbers; with denormals
-                flushed rows of ordinary size have the same bits.
+                (`make strict` tries each). In other rounding modes, and with denormals flushed
+                (FTZ, DAZ), a call ends, stays in its memory and gives finite numbers; with
+                denormals flushed rows of ordinary size have the same bits.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out
                 is untouched. Nothing prints, aborts or asserts on your data. */
 
