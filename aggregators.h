@@ -150,13 +150,25 @@
    DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to
                 fma, no libm: the bits of out do not depend on threads, compiler, language,
                 optimisation, instruction set, byte order or the width of size_t (`make portability`
-                tries them). Needed: IEEE arithmetic, round to nearest, denormals kept. Other flags
-                are refused where the compiler tells; clang does not tell of -ffp-contract=fast and
-                -funsafe-math-optimizations: do not use them.
+                tries them). Needed: IEEE arithmetic, round to nearest, denormals kept. Flags that
+                break it are refused where the compiler tells (-ffast-math, /fp:fast and most of
+                their parts, the i387). clang does not tell of -ffp-contract=fast,
+                -funsafe-math-optimizations and -fno-honor-nans: do not use them. If you do, the
+                bits are not promised, but NaN and Inf are still found: that is asked of their bits
+                (`make strict` tries each). In other rounding modes, and with denormals flushed
+                (FTZ, DAZ), a call ends, stays in its memory and gives finite numbers; with
+                denormals flushed rows of ordinary size have the same bits.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out
                 is untouched. Nothing prints, aborts or asserts on your data. */
 
 /* clang-format off */
+#if !defined(AGGREGATORS_H) && !defined(__cplusplus) && !defined(_MSC_VER) && \
+    (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "aggregators.h: this is C99 or C++11: -std=c99 or later, not -std=c89, -ansi or gnu89"
+#define AGGREGATORS_H /* and nothing else */
+#define AGGREGATORS_IMPLEMENTED
+#define AGGI_CORE
+#endif
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
@@ -165,9 +177,9 @@
 #include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
 #include <stdint.h> /* uint64_t */
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#error "aggregators.h: -ffast-math removes NaN checks, and NaN is the cheapest attack"
-#elif defined(__GCC_IEC_559) && !__GCC_IEC_559
+#if (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(_M_FP_FAST)
+#error "aggregators.h: -ffast-math and /fp:fast forget NaN, and NaN is the cheapest attack"
+#elif defined(__FAST_MATH__) || (defined(__GCC_IEC_559) && !__GCC_IEC_559)
 #error "aggregators.h: -funsafe-math-optimizations and its parts round sums as the compiler likes"
 #endif
 #if defined(FLT_EVAL_METHOD)
@@ -183,7 +195,7 @@
 #ifndef AGG_API
   #if !defined(AGG_STATIC)
     #define AGG_API extern
-  #elif defined(__GNUC__)
+  #elif defined(__GNUC__) || defined(__clang__)
     #define AGG_API static __attribute__((unused))
   #else
     #define AGG_API static
@@ -199,11 +211,18 @@
 #else
   typedef float agg_real;
 #endif
+#if defined(__cplusplus) /* as large as an int, with -fshort-enums too */
+  #define AGG_ENUM(name) enum name : int
+#elif defined(__GNUC__)
+  #define AGG_ENUM(name) enum __attribute__((mode(__SI__))) name
+#else
+  #define AGG_ENUM(name) enum name
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum agg_rule {  /* what each does: RULES, above */
+typedef AGG_ENUM(agg_rule) { /* what each does: RULES, above */
     AGG_MDA,             /* minimum diameter averaging */
     AGG_CWTM,            /* coordinate-wise trimmed mean */
     AGG_MEAMED,          /* mean around the median */
@@ -232,10 +251,10 @@ typedef enum agg_rule {  /* what each does: RULES, above */
     X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                             \
     X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")
 #define AGG_X(id, text) id,
-typedef enum agg_status { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
+typedef AGG_ENUM(agg_status) { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
 
-typedef enum agg_pre {   /* PRE-AGGREGATIONS, above */
+typedef AGG_ENUM(agg_pre) { /* PRE-AGGREGATIONS, above */
     AGG_PRE_NONE,
     AGG_PRE_NNM,         /* nearest neighbour mixing */
     AGG_PRE_BUCKETING,
@@ -244,7 +263,7 @@ typedef enum agg_pre {   /* PRE-AGGREGATIONS, above */
     AGG_PRE_COUNT
 } agg_pre;
 
-typedef enum agg_attack_kind { /* ATTACKS, above */
+typedef AGG_ENUM(agg_attack_kind) { /* ATTACKS, above */
     AGG_ATTACK_SIGN_FLIP,
     AGG_ATTACK_NOISE,
     AGG_ATTACK_GAUSSIAN,
@@ -374,15 +393,34 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 
 /* clang-format off */
 
-#if defined(__GNUC__) && !defined(__TINYC__)
+#if (defined(__GNUC__) && !defined(__TINYC__)) || defined(__clang__) /* clang-cl has no __GNUC__ */
   #define AGGI_GNU
 #endif
 
 /* AGGI_BEGIN_CODE .. AGGI_END_CODE stand around every function: no fma behind our back, which would
-   make the bits depend on the machine, and loops become vector code at plain -O2 already. */
-#if defined(__clang__)
-  #define AGGI_BEGIN_CODE _Pragma("STDC FP_CONTRACT OFF")
-  #define AGGI_END_CODE   _Pragma("STDC FP_CONTRACT DEFAULT")
+   make the bits depend on the machine, loops become vector code at plain -O2 already, and C++ does
+   not mind the casts of C. */
+#if !defined(__cplusplus)
+  #define AGGI_CASTS
+#elif defined(__clang__)
+  #define AGGI_CASTS _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")                      \
+                     _Pragma("clang diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#elif defined(AGGI_GNU)
+  #define AGGI_CASTS _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                        \
+                     _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")                          \
+                     _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#endif
+#if defined(__clang__) /* float_control undoes -ffast-math and its parts where the target has it */
+  #define AGGI_BEGIN_CODE                                                                          \
+      _Pragma("clang diagnostic push")                                                             \
+      _Pragma("clang diagnostic ignored \"-Wignored-pragmas\"")                                    \
+      AGGI_CASTS                                                                                   \
+      _Pragma("float_control(precise, on, push)")                                                  \
+      _Pragma("STDC FP_CONTRACT OFF")
+  #define AGGI_END_CODE                                                                            \
+      _Pragma("STDC FP_CONTRACT DEFAULT")                                                          \
+      _Pragma("float_control(pop)")                                                                \
+      _Pragma("clang diagnostic pop")
 #elif defined(AGGI_GNU)
   #if FLT_EVAL_METHOD == 1 /* s390x as ISO C: float sums in double, if one lets it */
     #define AGGI_PRECISION _Pragma("GCC optimize(\"excess-precision=fast\")")
@@ -390,10 +428,17 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
     #define AGGI_PRECISION
   #endif
   #define AGGI_BEGIN_CODE                                                                          \
+      _Pragma("GCC diagnostic push")                                                               \
+      AGGI_CASTS                                                                                   \
       _Pragma("GCC push_options")                                                                  \
       _Pragma("GCC optimize(\"fp-contract=off\", \"tree-vectorize\", \"vect-cost-model=dynamic\")")\
       AGGI_PRECISION
-  #define AGGI_END_CODE _Pragma("GCC pop_options")
+  #define AGGI_END_CODE                                                                            \
+      _Pragma("GCC pop_options")                                                                   \
+      _Pragma("GCC diagnostic pop")
+#elif defined(_MSC_VER)
+  #define AGGI_BEGIN_CODE __pragma(fp_contract(off))
+  #define AGGI_END_CODE   __pragma(fp_contract(on))
 #else
   #define AGGI_BEGIN_CODE
   #define AGGI_END_CODE
@@ -421,8 +466,9 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
 #if defined(AGGI_GNU) && defined(__SSE2__)
   #define AGGI_X86
 #endif
-#if defined(_WIN32) && !defined(__clang__) && !defined(AGG_NO_DISPATCH)
-  #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412) */
+#if defined(_WIN32) && (!defined(__clang__) || defined(_MSC_VER)) && !defined(AGG_NO_DISPATCH)
+  #define AGG_NO_DISPATCH /* gcc does not align the stack there as AVX needs it (its bug 54412),
+                             clang-cl does not link what tells of AVX2 */
 #endif
 #define AGGI_NOTHING
 #if defined(AGGI_X86) && !defined(__AVX2__) && !defined(AGG_NO_DISPATCH)
@@ -480,19 +526,36 @@ typedef uint32_t aggi_word;
 #endif
 
 /* Whether a number is finite is asked of its bits (NaN and Inf: the exponent is all ones), never of
-   arithmetic, which some flags allow a compiler to believe free of NaN. clang might even look
-   through the bits at the sum they came from: AGGI_OPAQUE(x) hides where the 32 bits x are from. */
+   arithmetic or a comparison: some flags allow a compiler to believe that there is no NaN. clang
+   may even look through the bits at the sum they came from, so it is not told where they are
+   from. */
 #ifdef __clang__
 #define AGGI_OPAQUE(x) __asm__("" : "+r"(x))
 #else
 #define AGGI_OPAQUE(x) ((void)0)
 #endif
 
-AGGI_INLINE int aggi_finite(double x) {
-    uint32_t high = (uint32_t)(aggi_bits(x) >> 32);
+AGGI_INLINE uint64_t aggi_opaque_bits(double x) {
+    uint32_t high = (uint32_t)(aggi_bits(x) >> 32), low = (uint32_t)aggi_bits(x);
     AGGI_OPAQUE(high);
-    return (high & 0x7ff00000u) != 0x7ff00000u;
+    AGGI_OPAQUE(low);
+    return (uint64_t)high << 32 | low;
 }
+
+AGGI_INLINE int aggi_finite(double x) { return (aggi_opaque_bits(x) & AGGI_INF) != AGGI_INF; }
+
+/* 0 or -0 */
+AGGI_INLINE int aggi_is_zero(double x) { return aggi_opaque_bits(x) << 1 == 0; }
+
+AGGI_INLINE int aggi_is_number(double x) { return (aggi_opaque_bits(x) & ~AGGI_SIGN) <= AGGI_INF; }
+
+/* low <= x <= high; no for NaN */
+AGGI_INLINE int aggi_within(double x, double low, double high) {
+    return aggi_is_number(x) && x >= low && x <= high;
+}
+
+/* not finite, for loops that shall become vector code: then the top bit is 1 */
+AGGI_INLINE uint64_t aggi_odd(double x) { return (aggi_bits(x) & AGGI_INF) + 0x0010000000000000u; }
 
 /* Masks instead of branches, so that a loop becomes vector code. All ones if the top bit is set; if
    a > b, for a and b without the top bit; m ? a : b, bit by bit. */
@@ -694,7 +757,7 @@ AGGI_BEGIN_CODE
 
 /* ---- 2 numbers and order --------------------------------------------------------------------- */
 
-static double aggi_infinity(void) { return aggi_from_bits(AGGI_INF); }
+AGGI_INLINE double aggi_infinity(void) { return aggi_from_bits(AGGI_INF); }
 
 static double aggi_abs(double v) { return v < 0 ? -v : v; }
 
@@ -1732,8 +1795,8 @@ AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
         count = 0;
     }
     for (i = 0; i < count; i++) aggi_add_row(x[i] + at, w[i], width, base, acc);
-    for (k = 0; k < width; k++) odd |= aggi_bits(acc[k] - acc[k]); /* 0, or a NaN */
-    return odd != 0;
+    for (k = 0; k < width; k++) odd |= aggi_odd(acc[k]);
+    return odd >> 63 != 0;
 }
 
 #define AGGI_BLEND_KERNEL(suffix, attribute, vec)                                                  \
@@ -4072,6 +4135,7 @@ static int aggi_caf(aggi_call *c) {
     aggi_spectrum *g = &c->spectrum;
     const uint64_t budget = aggi_budget(c->desc);
     double best = aggi_infinity(), total = (double)c->n;
+    size_t turns = 0;
     int status = aggi_find_pairs(c, 0);
     if (status) return status;
     aggi_spectrum_begin(c);
@@ -4086,7 +4150,7 @@ static int aggi_caf(aggi_call *c) {
         if (!(spread > 0)) break;
         if (rough && !g->settled) status = AGG_INEXACT;
         total = aggi_caf_lower(g);
-    } while (total > (double)(c->n - 2 * c->f));
+    } while (++turns < c->n && total > (double)(c->n - 2 * c->f));
     return status;
 }
 
@@ -4431,7 +4495,8 @@ static int aggi_options_fit(const agg_desc *d) {
     const int needs = aggi_needs(d);
     if ((needs & AGGI_CLIP) && !aggi_positive(d->clip)) return 0;
     if ((needs & AGGI_PIVOT) && d->pivot >= d->n) return 0;
-    return (d->tau == 0 || aggi_positive(d->tau)) && (d->gap == 0 || aggi_positive(d->gap));
+    return (aggi_is_zero(d->tau) || aggi_positive(d->tau)) &&
+           (aggi_is_zero(d->gap) || aggi_positive(d->gap));
 }
 
 static agg_status aggi_validate(const agg_desc *d) {
@@ -5065,7 +5130,10 @@ AGGI_END_CODE
                    relative to what honest rows contribute, not to the distances of giants, so that
                    AGG_OK implies lambda; AGG_INEXACT has a guarantee; other last bits. desc.budget
                    counts operations, not nodes, and CAF has one too; CAF and SMEA find eigenvectors
-                   by Lanczos, 20 to 80 times sooner.
+                   by Lanczos, 20 to 80 times sooner. NaN is found under clang's -fno-honor-nans
+                   and what is left of -ffast-math when parts are taken back; /fp:fast is refused.
+                   Enums have the size of an int with -fshort-enums too. Compiles as clang-cl does,
+                   and after windows.h, complex.h and X11; -std=c89 gets one error.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
                    reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
                    -funsafe-math-optimizations, the i387).

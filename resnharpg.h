@@ -184,6 +184,12 @@
                 RN_MORE is not an error. Nothing prints, aborts or asserts on your data. */
 
 /* clang-format off */
+#if !defined(RESNHARPG_H) && !defined(__cplusplus) && !defined(_MSC_VER) && \
+    (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "resnharpg.h: this is C99 or C++11: -std=c99 or later, not -std=c89, -ansi or gnu89"
+#define RESNHARPG_H /* and nothing else */
+#define RESNHARPG_IMPLEMENTED
+#endif
 #ifndef RESNHARPG_H
 #define RESNHARPG_H
 #define RN_VERSION_MAJOR 0
@@ -196,7 +202,7 @@
 #ifndef RN_API
   #if !defined(RN_STATIC)
     #define RN_API extern
-  #elif defined(__GNUC__)
+  #elif defined(__GNUC__) || defined(__clang__)
     #define RN_API static __attribute__((unused))
   #else
     #define RN_API static
@@ -252,7 +258,7 @@ typedef agg_real rn_real;
     X(RN_ERR_NO_SAVE,   "in the middle of a round the environment must have save and load")        \
     X(RN_ERR_REACH,     "theta is farther from the last one than desc.reach: nothing was done")
 #define RN_X(id, text) id,
-typedef enum rn_status { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
+typedef AGG_ENUM(rn_status) { RN_STATUS_LIST(RN_X) RN_STATUS_COUNT } rn_status;
 #undef RN_X
 RN_API const char *rn_status_text(rn_status s); /* never NULL */
 
@@ -266,7 +272,7 @@ RN_API size_t    rn_draw_below(const agg_rng *rng, size_t n); /* 0 .. n-1, exact
 RN_API double    rn_draw_normal(const agg_rng *rng);          /* mean 0, variance 1 */
 
 /* ---- the environment */
-typedef enum rn_step_result { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_step_result;
+typedef AGG_ENUM(rn_step_result) { RN_RUNNING, RN_TERMINATED, RN_TRUNCATED } rn_step_result;
 typedef struct rn_env {
     void  *self;
     void (*reset)(void *self, const agg_rng *rng, rn_real *obs);
@@ -330,7 +336,7 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
                                const agg_rng *rng, rn_real *act, void *work, size_t work_size);
 
 /* RN_RELU: E v misses the jumps of the gradient, see THE ALGORITHM */
-typedef enum rn_activation { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
+typedef AGG_ENUM(rn_activation) { RN_TANH, RN_RELU, RN_IDENTITY } rn_activation;
 #define RN_MAX_HIDDEN 4
 typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
     size_t  obs_dim;           /*                                     required */
@@ -361,8 +367,8 @@ RN_API rn_policy   rn_make_net_policy(rn_net *net, const rn_net_desc *d);
 RN_API rn_policy   rn_make_table_policy(rn_table *table, size_t states, size_t actions);
 
 /* ---- how an agent estimates */
-typedef enum rn_estimator { RN_GPOMDP, RN_REINFORCE } rn_estimator;
-typedef enum rn_baseline { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
+typedef AGG_ENUM(rn_estimator) { RN_GPOMDP, RN_REINFORCE } rn_estimator;
+typedef AGG_ENUM(rn_baseline) { RN_BASELINE_NONE, RN_BASELINE_TIME, RN_BASELINE_RIDGE } rn_baseline;
 typedef struct rn_method {
     size_t       horizon;      /* H, steps per trajectory at most     0 = 1000 */
     size_t       batch;        /* m, trajectories per estimate        0 = 1 */
@@ -397,7 +403,7 @@ RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double 
                                      double *psi);
 
 /* ---- attacks, for experiments */
-typedef enum rn_attack_kind {
+typedef AGG_ENUM(rn_attack_kind) {
     RN_ATTACK_VECTOR, RN_ATTACK_RANDOM_ACTION, RN_ATTACK_REWARD_FLIP, RN_ATTACK_SILENCE,
     RN_ATTACK_NONE
 } rn_attack_kind;
@@ -458,7 +464,7 @@ RN_API rn_status      rn_agent_save(const rn_agent *a, void *bytes, size_t size)
 RN_API rn_status      rn_agent_load(rn_agent *a, const void *bytes, size_t size);
 
 /* ---- schedules */
-typedef enum rn_schedule_kind {
+typedef AGG_ENUM(rn_schedule_kind) {
     RN_SCHEDULE_CONSTANT, RN_SCHEDULE_LINEAR, RN_SCHEDULE_STAIRCASE, RN_SCHEDULE_INVERSE,
     RN_SCHEDULE_CALLBACK
 } rn_schedule_kind;
@@ -475,7 +481,7 @@ RN_API rn_schedule rn_schedule_staircase(double value, double factor, size_t rou
 RN_API double      rn_schedule_value(const rn_schedule *s, size_t t); /* t = 1, 2, .. */
 
 /* ---- the server */
-typedef enum rn_update_kind {
+typedef AGG_ENUM(rn_update_kind) {
     RN_UPDATE_NORMALISED, RN_UPDATE_PLAIN, RN_UPDATE_ADAM, RN_UPDATE_ADAM_NORMALISED
 } rn_update_kind;
 typedef struct rn_server rn_server;
@@ -707,7 +713,7 @@ static double rni_norm(const rn_real *x, size_t n) {
 
 /* Is x one of 0 .. n-1? n is at most 2^24, so that it and all below are floats. */
 AGGI_INLINE int rni_is_index(rn_real x, size_t n) {
-    return x >= 0 && x < (rn_real)n && (rn_real)(uint32_t)x == x;
+    return aggi_finite((double)x) && x >= 0 && x < (rn_real)n && (rn_real)(uint32_t)x == x;
 }
 
 /* rows x width numbers; a is bad if that is more than memory can hold */
@@ -1037,12 +1043,13 @@ RN_API agg_rng rn_random_rng(rn_random *r) {
 
 RN_API double rn_draw_uniform(const agg_rng *rng) { return aggi_draw53(rng) * AGGI_ULP53; }
 
-/* The 2^64 mod n lowest draws are thrown away: with them small numbers would come more often. */
+/* The 2^64 mod n lowest draws are thrown away: with them small numbers would come more often. 64 in
+   a row come from a broken generator only: then that is that. */
 RN_API size_t rn_draw_below(const agg_rng *rng, size_t n) {
     const uint64_t m = n, unfair = (0 - m) % m;
-    uint64_t x;
-    do x = rng->next(rng->self);
-    while (x < unfair);
+    uint64_t x = rng->next(rng->self);
+    int more;
+    for (more = 63; more && x < unfair; more--) x = rng->next(rng->self);
     return (size_t)(x % m);
 }
 
@@ -1914,8 +1921,9 @@ static int rni_net_desc_ok(const rn_net_desc *d) {
     if (!d->obs_dim || d->obs_dim > RNI_MOST_UNITS) return 0;
     if (!d->outputs || d->outputs > RNI_MOST_UNITS / 2) return 0;
     if ((unsigned)d->activation > RN_IDENTITY) return 0;
-    if (!aggi_finite(d->log_std) || !(d->log_std_min <= d->log_std_max)) return 0;
-    return d->clip >= 0 && d->out_scale >= 0 && aggi_finite(d->out_scale);
+    if (!aggi_finite(d->log_std) || d->log_std_min > d->log_std_max) return 0;
+    if (!aggi_is_number(d->log_std_min) || !aggi_is_number(d->log_std_max)) return 0;
+    return aggi_is_number(d->clip) && d->clip >= 0 && aggi_within(d->out_scale, 0, DBL_MAX);
 }
 
 /* layers, dim; 0 = something is out of range */
@@ -2387,8 +2395,8 @@ static rn_status rni_play_check(const rn_env *e, const rn_policy *p) {
         return RN_ERR_DESC;
     if (!aggi_product_fits(e->obs_dim, 2) || !aggi_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
     if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
-    if (e->actions > RNI_MOST_UNITS || !(e->act_low <= e->act_high)) return RN_ERR_DESC;
     if (!aggi_finite(e->act_low) || !aggi_finite(e->act_high)) return RN_ERR_DESC;
+    if (e->actions > RNI_MOST_UNITS || e->act_low > e->act_high) return RN_ERR_DESC;
     if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
     return RN_OK;
 }
@@ -2429,7 +2437,7 @@ AGGI_INLINE int rni_action_ok(const rn_env *e, const rn_real *act) {
     size_t j;
     if (e->actions) return rni_is_index(act[0], e->actions);
     for (j = 0; j < e->act_dim; j++)
-        if (!(act[j] - act[j] == 0)) return 0;
+        if (!aggi_finite((double)act[j])) return 0;
     return 1;
 }
 
@@ -2490,17 +2498,15 @@ static void rni_agent_defaults(rn_agent_desc *d) {
     rn_method *m = &d->method;
     if (!m->horizon) m->horizon = 1000;
     if (!m->batch) m->batch = 1;
-    if (m->forget == 0) m->forget = 0.9;
-    if (m->ridge == 0) m->ridge = 1e-3;
+    if (aggi_is_zero(m->forget)) m->forget = 0.9;
+    if (aggi_is_zero(m->ridge)) m->ridge = 1e-3;
 }
 
 static rn_status rni_method_check(const rn_method *m) {
     if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
         return RN_ERR_DESC;
-    if (!(m->discount >= 0 && m->discount <= 1)) return RN_ERR_DESC;
-    if (!(m->clip >= 0) || !aggi_finite(m->clip)) return RN_ERR_DESC;
-    if (!(m->forget >= 0 && m->forget <= 1)) return RN_ERR_DESC;
-    if (!(m->ridge >= 0) || !aggi_finite(m->ridge)) return RN_ERR_DESC;
+    if (!aggi_within(m->discount, 0, 1) || !aggi_within(m->clip, 0, DBL_MAX)) return RN_ERR_DESC;
+    if (!aggi_within(m->forget, 0, 1) || !aggi_within(m->ridge, 0, DBL_MAX)) return RN_ERR_DESC;
     return RN_OK;
 }
 
@@ -2511,7 +2517,8 @@ static rn_status rni_agent_check(const rn_agent_desc *d) {
     if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
     if (s == RN_OK) s = rni_method_check(m);
     if (s != RN_OK) return s;
-    if (!(d->reach >= 0) || !(d->eta_min >= 0 && d->eta_min <= 1)) return RN_ERR_DESC;
+    if (!aggi_is_number(d->reach) || d->reach < 0) return RN_ERR_DESC;
+    if (!aggi_within(d->eta_min, 0, 1)) return RN_ERR_DESC;
     if (m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon + 1, p->obs_dim)) return RN_ERR_SIZE;
     if (!aggi_product_fits(m->horizon, p->act_dim)) return RN_ERR_SIZE;
@@ -2783,7 +2790,7 @@ static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
 RN_API rn_status rn_agent_begin_plan(rn_agent *a, const rn_plan *plan) {
     if (!a || !plan || !plan->theta) return RN_ERR_ARG;
     if (a->busy) return RN_ERR_ORDER;
-    if (!(plan->eta >= a->eta_min && plan->eta <= 1)) return RN_ERR_THETA;
+    if (!aggi_within(plan->eta, a->eta_min, 1)) return RN_ERR_THETA;
     if (!aggi_all_finite(plan->theta, a->policy.dim)) return RN_ERR_THETA;
     if (!rni_agent_reaches(a, plan)) return RN_ERR_REACH;
     a->again = rni_agent_made(a, plan);
@@ -2894,7 +2901,7 @@ RN_API rn_schedule rn_theory_eta(void) { return rni_schedule(RN_SCHEDULE_INVERSE
 /* H = log(T+1) / (1-discount), rounded up, 1 .. 10^9 */
 RN_API size_t rn_theory_horizon(double T, double discount) {
     double h;
-    if (!(discount >= 0 && discount < 1) || !(T >= 0) || !aggi_finite(T)) return 0;
+    if (!aggi_within(discount, 0, 1) || discount == 1 || !aggi_within(T, 0, DBL_MAX)) return 0;
     h = aggi_log(T + 1) / (1 - discount);
     if (h <= 1) return 1;
     return h >= 1e9 ? (size_t)1000000000 : (size_t)h + ((double)(size_t)h < h);
@@ -2957,9 +2964,9 @@ static int rni_is_normalised(rn_update_kind k) {
 static void rni_server_defaults(rn_server_desc *d) {
     d->agg.n = d->n;
     d->agg.dim = d->dim;
-    if (d->beta1 == 0) d->beta1 = 0.9;
-    if (d->beta2 == 0) d->beta2 = 0.999;
-    if (d->epsilon == 0) d->epsilon = 1e-8;
+    if (aggi_is_zero(d->beta1)) d->beta1 = 0.9;
+    if (aggi_is_zero(d->beta2)) d->beta2 = 0.999;
+    if (aggi_is_zero(d->epsilon)) d->epsilon = 1e-8;
 }
 
 /* bytes that F asks for; 0: it refuses the desc. A built-in generator has no address yet, and needs
@@ -2975,9 +2982,11 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (!d->n || !d->dim) return RN_ERR_ARG;
     if (s == RN_OK) s = rni_schedule_check(&d->eta);
     if (s != RN_OK) return s;
-    if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED || !(d->radius >= 0)) return RN_ERR_DESC;
-    if (!(d->beta1 >= 0 && d->beta1 < 1) || !(d->beta2 >= 0 && d->beta2 < 1)) return RN_ERR_DESC;
-    if (!(d->epsilon >= 0)) return RN_ERR_DESC;
+    if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED) return RN_ERR_DESC;
+    if (!aggi_within(d->beta1, 0, 1) || !aggi_within(d->beta2, 0, 1)) return RN_ERR_DESC;
+    if (d->beta1 == 1 || d->beta2 == 1) return RN_ERR_DESC;
+    if (!aggi_is_number(d->radius) || !aggi_is_number(d->epsilon)) return RN_ERR_DESC;
+    if (d->radius < 0 || d->epsilon < 0) return RN_ERR_DESC;
     if (!aggi_product_fits(d->n, d->dim) || !aggi_product_fits(d->dim, 16)) return RN_ERR_SIZE;
     return d->aggregate || rni_server_scratch_size(d) ? RN_OK : RN_ERR_DESC;
 }
@@ -3733,7 +3742,7 @@ static void rni_io_reals_from(rni_io *io, rn_real *x, size_t n, double low, rn_r
         }
         bits = (rni_word)rni_get(io->from + at, sizeof bits);
         memcpy(&y, &bits, sizeof y);
-        if (!(y - y == 0 && (double)y >= low)) rni_io_refuse(io, RN_ERR_CORRUPT);
+        if (!aggi_within((double)y, low, AGGI_REAL_MAX)) rni_io_refuse(io, RN_ERR_CORRUPT);
         if (io->mode == RNI_READ) x[i] = y;
         if (io->mode == RNI_CHECK && seen) seen[i] = y;
     }
@@ -4235,13 +4244,13 @@ RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t tr
 
 static int rni_positive(double x) { return x > 0 && aggi_finite(x); }
 
-static int rni_not_negative(double x) { return x >= 0 && aggi_finite(x); }
+static int rni_not_negative(double x) { return aggi_within(x, 0, DBL_MAX); }
 
 static int rni_theory_ok(const rn_assumptions *p, double T) {
-    if (!p || !(T >= 1) || !aggi_finite(T) || !(p->n > p->f)) return 0;
+    if (!p || !aggi_within(T, 1, DBL_MAX) || p->n <= p->f) return 0;
     if (!rni_positive(p->G1) || !rni_positive(p->G2)) return 0;
     if (!rni_positive(p->R) || !rni_positive(p->muF)) return 0;
-    if (!(p->discount >= 0 && p->discount < 1)) return 0;
+    if (!aggi_within(p->discount, 0, 1) || p->discount == 1) return 0;
     return rni_not_negative(p->lambda) && rni_not_negative(p->eps_bias) &&
            rni_not_negative(p->gap) && rni_not_negative(p->sigma2) && rni_not_negative(p->sigmaH2);
 }
@@ -4278,7 +4287,7 @@ static double rni_theory_gap(const rn_assumptions *p, double T) {
         p->lambda > 0 ? c.C1 * p->lambda * aggi_sqrt(2 * aggi_log(honest * (T + 1))) : 0;
     const double sum = p->gap / ((T + 1) * (T + 1)) + c.C3 / (T + 1) +
                        32 * p->G1 / (p->muF * aggi_sqrt(T + 1)) * (noise + attacks);
-    return sum == sum ? sum : aggi_from_bits(AGGI_INF);
+    return aggi_finite(sum) ? sum : aggi_from_bits(AGGI_INF);
 }
 
 RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
@@ -4291,7 +4300,7 @@ RN_API double rn_theory_bound(const rn_assumptions *p, double T) {
 RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
     double low = 1, high = 1;
     int i;
-    if (!(eps > 0) || !rni_theory_ok(p, 1)) return -1;
+    if (!aggi_is_number(eps) || eps <= 0 || !rni_theory_ok(p, 1)) return -1;
     while (rni_theory_gap(p, high) > eps) {
         low = high;
         high *= 2;

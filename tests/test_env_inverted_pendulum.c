@@ -508,7 +508,7 @@ TEST saving(void) {
     }
     p.q[0] = p.q[1] = p.v[0] = p.v[1] = 1;
     a.save(a.self, bytes);
-    for (int k = 0; k < 4; k++) ASSERT_MEM_EQ(one, bytes + 8 * k, 8); /* little-endian */
+    for (int k = 0; k < 4; k++) ASSERT_MEM_EQ(one, &bytes[8 * k], 8); /* little-endian */
     for (int i = 0; i < 20; i++) {
         double x[4] = {0.1, 0.2, 0.3, 0.4};
         const inverted_pendulum before = q;

@@ -490,8 +490,8 @@ TEST symmetric_flight(void) {
             random_control(&walker2d_model, &r, ctrl);
             memcpy(ctrl + 3, ctrl, 3 * sizeof *ctrl);
             walker2d_physics(0, q, v, ctrl, &k);
-            ASSERT_MEM_EQ(q + 3, q + 6, 3 * sizeof *q);
-            ASSERT_MEM_EQ(v + 3, v + 6, 3 * sizeof *v);
+            ASSERT_MEM_EQ(&q[3], &q[6], 3 * sizeof *q);
+            ASSERT_MEM_EQ(&v[3], &v[6], 3 * sizeof *v);
             ASSERT_EQ(0, k.contacts);
             stops += k.stops;
         }
@@ -1041,32 +1041,32 @@ TEST bad_actions(void) {
     rng r = rng_make(7);
     const agg_rng draw = rng_for_library(&r);
     for (int i = 0; i < 4; i++) {
-        const rn_env env = tasks[i].env(0);
+        const rn_env body = tasks[i].env(0);
         unsigned char before[16 * N], after[16 * N], clamped[16 * N];
         rn_real obs[MAX_OBS], act[N];
         double reward;
-        for (size_t which = 0; which < 3 * env.act_dim; which++) {
-            env.reset(env.self, &draw, obs);
-            env.save(env.self, before);
-            for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)0.5;
+        for (size_t which = 0; which < 3 * body.act_dim; which++) {
+            body.reset(body.self, &draw, obs);
+            body.save(body.self, before);
+            for (size_t a = 0; a < body.act_dim; a++) act[a] = (rn_real)0.5;
             act[which / 3] = bad[which % 3];
             reward = (double)NAN;
-            ASSERT_EQ(RN_TERMINATED, env.step(env.self, act, &draw, obs, &reward));
+            ASSERT_EQ(RN_TERMINATED, body.step(body.self, act, &draw, obs, &reward));
             ASSERT(reward == 0);
-            ASSERT(all_finite(obs, env.obs_dim));
-            env.save(env.self, after);
-            ASSERT_MEM_EQ(before, after, env.state_size);
+            ASSERT(all_finite(obs, body.obs_dim));
+            body.save(body.self, after);
+            ASSERT_MEM_EQ(before, after, body.state_size);
         }
         for (int sign = -1; sign <= 1; sign += 2) {
-            ASSERT(env.load(env.self, before));
-            for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)sign;
-            (void)env.step(env.self, act, &draw, obs, &reward);
-            env.save(env.self, clamped);
-            ASSERT(env.load(env.self, before));
-            for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)(sign * 1e30);
-            (void)env.step(env.self, act, &draw, obs, &reward);
-            env.save(env.self, after);
-            ASSERT_MEM_EQ(clamped, after, env.state_size);
+            ASSERT(body.load(body.self, before));
+            for (size_t a = 0; a < body.act_dim; a++) act[a] = (rn_real)sign;
+            (void)body.step(body.self, act, &draw, obs, &reward);
+            body.save(body.self, clamped);
+            ASSERT(body.load(body.self, before));
+            for (size_t a = 0; a < body.act_dim; a++) act[a] = (rn_real)(sign * 1e30);
+            (void)body.step(body.self, act, &draw, obs, &reward);
+            body.save(body.self, after);
+            ASSERT_MEM_EQ(clamped, after, body.state_size);
             ASSERT(reward - reward == 0 && (i == 0 || reward < -1e50));
         }
     }
@@ -1175,7 +1175,7 @@ TEST saving(void) {
     rng r = rng_make(11);
     const agg_rng draw = rng_for_library(&r);
     for (int i = 0; i < 4; i++) {
-        const rn_env env = tasks[i].env(0);
+        const rn_env body = tasks[i].env(0);
         const planar_model *m = tasks[i].model;
         unsigned char bytes[16 * N + 1], end[16 * N], again[16 * N], bad[16 * N];
         rn_real obs[MAX_OBS], act[N];
@@ -1183,25 +1183,26 @@ TEST saving(void) {
         planar_body b;
         for (int run = 0; run < 20; run++) {
             rng actions = rng_make((uint64_t)run), same = actions;
-            env.reset(env.self, &draw, obs);
+            body.reset(body.self, &draw, obs);
             for (int t = 0; t < 60; t++) {
                 if (t == 30) {
-                    bytes[env.state_size] = 77;
-                    env.save(env.self, bytes);
-                    ASSERT_EQ(77, bytes[env.state_size]);
+                    bytes[body.state_size] = 77;
+                    body.save(body.self, bytes);
+                    ASSERT_EQ(77, bytes[body.state_size]);
                     same = actions;
                 }
-                for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)between(&actions, -1, 1);
-                (void)env.step(env.self, act, &draw, obs, &reward);
+                for (size_t a = 0; a < body.act_dim; a++)
+                    act[a] = (rn_real)between(&actions, -1, 1);
+                (void)body.step(body.self, act, &draw, obs, &reward);
             }
-            env.save(env.self, end);
-            ASSERT(env.load(env.self, bytes));
+            body.save(body.self, end);
+            ASSERT(body.load(body.self, bytes));
             for (int t = 30; t < 60; t++) {
-                for (size_t a = 0; a < env.act_dim; a++) act[a] = (rn_real)between(&same, -1, 1);
-                (void)env.step(env.self, act, &draw, obs, &reward);
+                for (size_t a = 0; a < body.act_dim; a++) act[a] = (rn_real)between(&same, -1, 1);
+                (void)body.step(body.self, act, &draw, obs, &reward);
             }
-            env.save(env.self, again);
-            ASSERT_MEM_EQ(end, again, env.state_size);
+            body.save(body.self, again);
+            ASSERT_MEM_EQ(end, again, body.state_size);
         }
         memset(&b, 0, sizeof b);
         b.task = tasks[i].rules;
@@ -1210,15 +1211,15 @@ TEST saving(void) {
         for (int j = 0; j < m->joints; j++) q[j] = v[j] = 1;
         planar_save(&b, bytes);
         /* little-endian */
-        for (int j = 0; j < 2 * m->joints; j++) ASSERT_MEM_EQ(one, bytes + 8 * j, 8);
+        for (int j = 0; j < 2 * m->joints; j++) ASSERT_MEM_EQ(one, &bytes[8 * j], 8);
         for (int j = 0; j < 10 * m->joints; j++) {
             double *x = j % (2 * m->joints) < m->joints ? &q[j % m->joints] : &v[j % m->joints];
             *x = refused[j / (2 * m->joints)];
             planar_save(&b, bad);
             *x = 1;
-            ASSERT_FALSE(env.load(env.self, bad));
-            env.save(env.self, again);
-            ASSERT_MEM_EQ(end, again, env.state_size);
+            ASSERT_FALSE(body.load(body.self, bad));
+            body.save(body.self, again);
+            ASSERT_MEM_EQ(end, again, body.state_size);
         }
     }
     PASS();

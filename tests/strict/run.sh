@@ -97,16 +97,134 @@ check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
         $3 "$build/code.o" "$build/user-DAGG_DOUBLE.o" -o "$build/program"
     expect_failure "$1.h, $3: double code, float user must not link" "undefined" \
         $3 "$build/code-DAGG_DOUBLE.o" "$build/user.o" -o "$build/program"
-    for flag in -ffast-math -ffinite-math-only -Ofast; do
+    for flag in -ffast-math -ffinite-math-only -Ofast -D_M_FP_FAST "-ffast-math -fno-associative-math"; do
         expect_failure "$1.h, $3 $flag must not compile" "\.h: -ffast-math" $3 $flag -I. -fsyntax-only "$use"
     done
-    case $3 in clang*) return ;; esac # has no such flags, or says nothing of them
-    for flag in -funsafe-math-optimizations -freciprocal-math "-fassociative-math -fno-signed-zeros -fno-trapping-math"; do
+    case $3 in clang*) return ;; esac # has no such flags, or says nothing of them: check_hostile
+    for flag in -funsafe-math-optimizations -freciprocal-math "-ffast-math -fno-finite-math-only" \
+        "-fassociative-math -fno-signed-zeros -fno-trapping-math" -fno-signed-zeros; do
         expect_failure "$1.h, $3 $flag must not compile" "\.h: -funsafe" $3 $flag -I. -fsyntax-only "$use"
     done
     for flag in -mfpmath=387 -mfpmath=both; do
         expect_failure "$1.h, $3 $flag must not compile" "excess precision" $3 $flag -I. -fsyntax-only "$use"
     done
+}
+
+# What is not refused is harmless: NaN and Inf are found under these flags as under none.
+harmless="-fno-trapping-math -fno-math-errno -frounding-math -fsignaling-nans -fassociative-math -ftrapping-math"
+harmless_clang="-fno-honor-nans -fno-honor-infinities -ffast-math,-fhonor-infinities -ffast-math,-fhonor-nans
+    -ffast-math,-fno-finite-math-only -funsafe-math-optimizations -ffp-contract=fast -fno-signed-zeros
+    -Ofast,-fno-fast-math -ffp-model=strict -fno-honor-nans,-march=native -fno-honor-nans,-DAGG_NO_DISPATCH"
+# shellcheck disable=SC2086
+check_hostile() { # C compiler, C++ compiler
+    case $1 in clang*) sets="$harmless_clang -fno-honor-nans,-DAGG_DOUBLE" ;; *) sets=$harmless ;; esac
+    for flags in $sets -O0 -O1,-DAGG_DOUBLE; do
+        flags=$(echo "$flags" | tr , ' ')
+        expect "$1 $flags: NaN and Inf are found" run $1 -std=c99 -O2 $flags -I. tests/strict/hostile.c
+    done
+    expect "$2: NaN and Inf are found" run $2 -std=c++11 -x c++ -O1 -I. tests/strict/hostile.c
+    expect "$1 tests/strict/hostile.c" $1 -std=c99 $warn -I. -fsyntax-only tests/strict/hostile.c
+}
+
+# No identifier of ours is a macro of other people's headers: every word is compared with the list of
+# their macros, and ours are compiled after theirs.
+macros() { # COMPILER HEADER..., to standard output
+    compiler=$1
+    shift
+    for header; do echo "#include <$header>"; done | $compiler -dM -E -x c -
+}
+names_are_free() { # COMPILER HEADER without .h, THEIRS...
+    compiler=$1 ours=$2
+    shift 2
+    macros "$compiler" float.h stddef.h stdint.h string.h stdlib.h assert.h >"$build/own.macros"
+    macros "$compiler" "$@" >"$build/their.macros" || return 1
+    gcc -w -fpreprocessed -dD -E -P "$ours.h" >"$build/words" || return 1
+    awk -f tests/strict/names.awk "$build/own.macros" "$build/their.macros" "$build/words"
+}
+# shellcheck disable=SC2086
+check_names() { # C compiler, C++ compiler, THEIRS...
+    c=$1 cxx=$2
+    shift 2
+    if ! macros "$c" "$@" >/dev/null 2>&1; then
+        echo "MISSING: $c finds no $*: not compared"
+        return
+    fi
+    before=$(for header; do printf ' -include %s' "$header"; done)
+    for ours in aggregators resnharpg; do
+        expect "$ours.h, $c: no name is a macro of $*" names_are_free "$c" $ours "$@"
+        for real in "" -DAGG_DOUBLE; do
+            expect "$ours.h, $c -std=c99 $real after $*" \
+                $c -std=gnu99 $real $before -Werror -I. -fsyntax-only tests/strict/$ours.c
+            case "$* $real" in complex.h*) continue ;; esac # in C++ it is another header
+            expect "$ours.h, $cxx -std=c++11 $real after $*" \
+                $cxx -std=gnu++11 -x c++ $real $before -Werror -I. -fsyntax-only tests/strict/$ours.c
+        done
+    done
+}
+check_all_names() {
+    printf '#define theta 1\n#define rni_norm(x) x\n#define round(x) x\n' >"$build/planted.h"
+    expect_failure "names that are macros are noticed" "theta: is a macro" \
+        names_are_free "gcc -I$build" resnharpg planted.h
+    check_names gcc g++ complex.h
+    check_names gcc g++ sys/param.h sys/types.h sys/sysmacros.h termios.h signal.h unistd.h ctype.h
+    check_names gcc g++ X11/Xlib.h X11/Xutil.h X11/Xos.h
+    check_names x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++ winsock2.h windows.h
+    check_names "gcc -Itests/strict" "g++ -Itests/strict -DSTRICT_IMPLEMENTATION_ONLY" arduino.h
+}
+
+# Builds of two files that do not agree, and languages that will not do.
+# shellcheck disable=SC2086
+check_odd_builds() { # HEADER without .h, C compiler, C++ compiler
+    use=tests/strict/$1.c
+    for short in "" -fshort-enums; do
+        $2 -std=c99 -I. $short -DSTRICT_IMPLEMENTATION_ONLY -c "$use" -o "$build/code$short.o" || return
+        $2 -std=c99 -I. $short -DSTRICT_USER -c "$use" -o "$build/user$short.o" || return
+    done
+    expect "$1.h, $2: code without, user with -fshort-enums" \
+        run $2 "$build/code.o" "$build/user-fshort-enums.o"
+    expect "$1.h, $2: code with, user without -fshort-enums" \
+        run $2 "$build/code-fshort-enums.o" "$build/user.o"
+    for flag in "$2 -std=c99" "$3 -std=c++11 -x c++"; do
+        expect "$1.h, $flag -fshort-enums: enums are as large as int" \
+            $flag -I. -fshort-enums -fsyntax-only tests/strict/enums.c
+    done
+    for standard in c89 gnu89 iso9899:199409; do
+        expect "$1.h, $2 -std=$standard: one error" one_error $2 -std=$standard -I. -include "$1.h" \
+            -DAGGREGATORS_IMPLEMENTATION -DRESNHARPG_IMPLEMENTATION -fsyntax-only -x c /dev/null
+    done
+    casts="-Wold-style-cast -Wzero-as-null-pointer-constant"
+    case $3 in clang*) ;; *) casts="$casts -Wuseless-cast" ;; esac
+    for real in "" -DAGG_DOUBLE; do
+        expect "$1.h, $3 $real $casts" $3 -std=c++11 -x c++ $warn $casts $real -I. \
+            -DSTRICT_IMPLEMENTATION_ONLY -fsyntax-only "$use"
+    done
+}
+
+# clang in the clothes of MSVC. Without MSVC's own headers: those that clang brings along will do.
+# shellcheck disable=SC2086
+check_clang_cl() {
+    cl="clang --driver-mode=cl --target=x86_64-pc-windows-msvc"
+    if ! command -v clang >/dev/null; then
+        echo "MISSING: clang is not installed, clang-cl is not checked"
+        return
+    fi
+    cl="$cl /W4 -Werror -I. -Itests/portability/freestanding -DRN_NO_STDLIB -DAGG_ASSERT(x)=((void)0) -fsyntax-only"
+    for language in "/TC /std:c11" "/TP /std:c++14"; do
+        for option in "" -DAGG_DOUBLE "-DRN_STATIC -DAGG_STATIC -DSTRICT_UNUSED"; do
+            for header in aggregators resnharpg; do
+                expect "$header.h, clang-cl /W4 $language $option" \
+                    $cl $language $option -- tests/strict/$header.c
+            done
+        done
+    done
+    expect_failure "clang-cl /fp:fast must not compile" "/fp:fast" \
+        $cl /TC /fp:fast -- tests/strict/aggregators.c
+}
+
+one_error() {
+    "$@" >"$build/said" 2>&1
+    cat "$build/said"
+    [ "$(grep -c error: "$build/said")" -eq 1 ] && grep -q 'error:.*C99' "$build/said"
 }
 
 # shellcheck disable=SC2086
@@ -157,10 +275,14 @@ for compiler in ${STRICT_COMPILERS:-gcc clang}; do
     "$compiler" --version | head -n 1
     check_header aggregators AGG "$compiler" "$plus"
     if [ -e resnharpg.h ]; then check_header resnharpg RN "$compiler" "$plus"; fi
+    for header in aggregators resnharpg; do check_odd_builds $header "$compiler" "$plus"; done
+    check_hostile "$compiler" "$plus"
     check_greatest "$compiler" "$plus"
     check_sources "$compiler"
     check_docs "$compiler" "$plus"
 done
+check_all_names
+check_clang_cl
 echo
 echo "strict: $cells checks, $broken failed"
 [ "$broken" -eq 0 ] && [ "$cells" -gt 0 ]

@@ -6,8 +6,10 @@
    In rare states MuJoCo's answer hangs on the last bit of what it is given: two capsules whose
    middle lines cross are pushed along the rounding error of a zero, and some states amplify
    rounding a thousandfold. A difference above its bound is excused if MuJoCo differs from itself by
-   as much when the state moves in its last bits, and only then. Excused states are counted; more
-   than 1 in 500 are a miss.
+   as much when the state moves in its last bits, and only then: each is shown to hang on rounding,
+   whatever their number. They come in clusters, for as long as a fold or a fall lasts: none in most
+   runs, up to 7 of 4000 in one (hopper 7 with one seed, 0 with four others; the contraption 1 to 7).
+   More than 1 in 200 are a miss: that many would be a habit.
 
    Build and run: make mujoco          usage: compare [states] [seed]          (4000, 1) */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
@@ -19,6 +21,8 @@
 #include <math.h>
 
 static const double PHYSICS_BOUND = 1e-12, CONTROL_BOUND = 1e-11;
+
+enum { EXCUSED = 200 }; /* 1 of so many states, at most */
 
 static double between(const agg_rng *rng, double low, double high) {
     return low + (high - low) * rn_draw_uniform(rng);
@@ -157,7 +161,8 @@ static int compare_model(const planar_model *m, planar_engine *physics, int v2, 
         compare_state(&w, &t);
     }
     mujoco_close(&w.engine);
-    fine = t.physics <= PHYSICS_BOUND && t.control <= CONTROL_BOUND && 500 * t.excused <= states;
+    fine =
+        t.physics <= PHYSICS_BOUND && t.control <= CONTROL_BOUND && EXCUSED * t.excused <= states;
     printf("%-24s %-3s %8.1e %8.1e %8d %6d %6d %6d %7d  %s\n", m->name, v2 ? "v2" : "", t.physics,
            t.control, t.ground, t.pairs, t.stops, t.free, t.excused, fine ? "holds" : "MISSED");
     return fine;
