@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times what a user would write in numpy beside aggregators.h: in one process, in turns, one thread.
+"""Times what a user would write in numpy beside aggregators.h: one process, in turns, one thread.
 
 usage: peers.py [--only rule] [--size n,f,dim] [library [markdown]]
 
@@ -77,9 +77,12 @@ def closest_to_median(x, keep):
     return np.take_along_axis(x, near, axis=0).mean(axis=0)
 
 
+def subsets_of(n, f):
+    return map(list, itertools.combinations(range(n), n - f))
+
+
 def least_diameter(d, f):
-    subsets = map(list, itertools.combinations(range(len(d)), len(d) - f))
-    return min(subsets, key=lambda s: d[s][:, s].max())
+    return min(subsets_of(len(d), f), key=lambda s: d[s][:, s].max())
 
 
 def bulyan_picks(d, f):
@@ -123,7 +126,7 @@ def smea(x, f):
     def top(s):
         g = x[s] - x[s].mean(axis=0)
         return np.linalg.eigvalsh(g @ g.T)[-1]
-    return x[min(map(list, itertools.combinations(range(len(x)), len(x) - f)), key=top)].mean(axis=0)
+    return x[min(subsets_of(len(x), f), key=top)].mean(axis=0)
 
 
 def smea_gram(x, f):
@@ -133,7 +136,7 @@ def smea_gram(x, f):
         c = g[s][:, s]
         c = c - c.mean(axis=0)
         return np.linalg.eigvalsh(c - c.mean(axis=1)[:, None])[-1]
-    return mean_of(x, min(map(list, itertools.combinations(range(len(x)), len(x) - f)), key=top))
+    return mean_of(x, min(subsets_of(len(x), f), key=top))
 
 
 def bulyan(distances):
@@ -300,7 +303,8 @@ RULES = {
             ("library", "pairs, subsets", mda(pair_distances))],
     "GM": [("BLAS", "Gram, Weiszfeld", gm_gram), ("library", "Weiszfeld", gm(256, 1e-12)),
            ("crude", "3 steps", gm(3, 0.1))],
-    "Bulyan": [("BLAS", "Gram", bulyan(gram_distances)), ("library", "pairs", bulyan(pair_distances))],
+    "Bulyan": [("BLAS", "Gram", bulyan(gram_distances)),
+               ("library", "pairs", bulyan(pair_distances))],
     "CAF": [("BLAS", "Gram, eigh", caf), ("library", "power", lambda x, f: caf(x, f, False))],
     "SMEA": [("BLAS", "Gram, subsets", smea_gram), ("library", "subsets", smea)],
     "NNM + mean": [("BLAS", "Gram, W @ x", nnm(gram_distances, True)),
@@ -451,8 +455,9 @@ def verdict(peer, ours, limit, goal):
 def cells(peer, ours, limit, goal):
     if peer is None:
         return ["", "", ""]
-    ratio = peer.least / ours
-    text = f"{ratio:.1f}" if math.isfinite(ratio) else f"> {CUT / ours:.0f}" if ours < math.inf else ""
+    text = ""
+    if ours < math.inf:
+        text = f"{peer.least / ours:.1f}" if peer.least < math.inf else f"> {CUT / ours:.0f}"
     return [f"{show(peer.least)} ({peer.what}{'' if peer.same else ', differs'})", text,
             verdict(peer, ours, limit, goal)]
 

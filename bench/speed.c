@@ -1,6 +1,6 @@
-/* Draws the time of every rule against the number of rows, at a fixed number of numbers in all, with
-   the limits of the machine: a bare read of the rows, and n^2 d/2 multiplications and additions for
-   the distances of all pairs. Harmless rows, float, one thread, the least of many times.
+/* Draws the time of every rule against the number of rows, at a fixed number of numbers in all,
+   with the limits of the machine: a bare read of the rows, and n^2 d/2 products and additions
+   for the distances of all pairs. Harmless rows, float, one thread, the least of many times.
    usage: speed [file.svg]    default: speed.svg. BENCH_QUICK=1: a tenth of the numbers, shorter. */
 #include "bench.h"
 #include "examples/plot.h" /* before contenders.h, whose struct rows it would shadow */
