@@ -1827,15 +1827,15 @@ static int aggi_combine(const aggi_call *c, const aggi_blend *blend) {
    belong to a window, and so which rows, is settled by a second look at the rows, where it matters:
    all columns of the block at once again, so that nobody can choose numbers that take long. */
 
-/* Batcher's odd-even merge of sorted runs of AGGI_RUN, of 2 AGGI_RUN, ...; returns the number of
-   comparisons */
+/* Batcher's odd-even merge of sorted runs of AGGI_RUN, of 2 AGGI_RUN, ...: every other d places are
+   compared with the next d, if they are in the same two runs. Returns the number of comparisons. */
 static size_t aggi_network(size_t n, aggi_compare *list) {
     size_t run, d, i, count = 0;
     for (run = AGGI_RUN; run < n; run *= 2) {
         for (d = run; d > 0; d /= 2) {
-            const size_t first = d % run;
+            const size_t first = d < run ? d : 0;
             for (i = first; i + d < n; i++) {
-                if ((i - first) / d % 2 || i / (2 * run) != (i + d) / (2 * run)) continue;
+                if (((i - first) & d) || ((i ^ (i + d)) & ~(2 * run - 1))) continue;
                 list[count].low = (uint32_t)i;
                 list[count].need = AGGI_LESSER | AGGI_GREATER;
                 list[count++].high = (uint32_t)(i + d);
