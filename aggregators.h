@@ -1890,15 +1890,15 @@ static int aggi_combine(const aggi_call *c, const aggi_blend *blend) {
    belong to a window, and so which rows, is settled by a second look at the rows, where it matters:
    all columns of the block at once again, so that nobody can choose numbers that take long. */
 
-/* Batcher's odd-even merge of sorted runs of AGGI_RUN, of 2 AGGI_RUN, ...; returns the number of
-   comparisons */
+/* Batcher's odd-even merge of sorted runs of AGGI_RUN, of 2 AGGI_RUN, ...: every other d places are
+   compared with the next d, if they are in the same two runs. Returns the number of comparisons. */
 static size_t aggi_network(size_t n, aggi_compare *list) {
     size_t run, d, i, count = 0;
     for (run = AGGI_RUN; run < n; run *= 2) {
         for (d = run; d > 0; d /= 2) {
-            const size_t first = d % run;
+            const size_t first = d < run ? d : 0;
             for (i = first; i + d < n; i++) {
-                if ((i - first) / d % 2 || i / (2 * run) != (i + d) / (2 * run)) continue;
+                if (((i - first) & d) || ((i ^ (i + d)) & ~(2 * run - 1))) continue;
                 list[count].low = (uint32_t)i;
                 list[count].need = AGGI_LESSER | AGGI_GREATER;
                 list[count++].high = (uint32_t)(i + d);
@@ -2197,6 +2197,15 @@ AGGI_F64_TWINS(AGGI_MIDDLE_KERNEL)
    on both sides that are as far off the lower is taken here, which is to be settled. (Only one
    distance can be tied in a column: from class to class the lower values come closer and the upper
    ones go away.) The median of giants may overflow, and then so does the mean. */
+#define AGGI_ADD_OFF(vec)                                                                          \
+    do {                                                                                           \
+        sum += off;                                                                                \
+        if (b->tally) {                                                                            \
+            next = AGGI_MAGNITUDE(vec, off);                                                       \
+            m = AGGI_IS(vec, next > reach);                                                        \
+            reach = AGGI_SELECT(vec, m, next, reach);                                              \
+        }                                                                                          \
+    } while (0)
 #define AGGI_CLOSEST_KERNEL(suffix, attribute, vec)                                                \
     attribute static int aggi_mean_of_closest##suffix(aggi_block *b) {                             \
         const size_t n = b->n, keep = b->keep;                                                     \
@@ -2210,7 +2219,7 @@ AGGI_F64_TWINS(AGGI_MIDDLE_KERNEL)
             AGGI_READ(vec, off, cols + (n - 1) / 2 * AGGI_COLS);                                   \
             AGGI_READ(vec, next, cols + n / 2 * AGGI_COLS);                                        \
             median = (off + next) * 0.5;                                                           \
-            for (i = 0; i < keep; i++) {                                                           \
+            for (i = 0; i < keep && i + keep < n; i++) {                                           \
                 AGGI_READ(vec, off, cols + i * AGGI_COLS);                                         \
                 off -= median;                                                                     \
                 for (j = i + keep; j < n; j += keep) {                                             \
@@ -2220,12 +2229,12 @@ AGGI_F64_TWINS(AGGI_MIDDLE_KERNEL)
                     m = AGGI_IS(vec, -off > next);                                                 \
                     off = AGGI_SELECT(vec, m, next, off);                                          \
                 }                                                                                  \
-                sum += off;                                                                        \
-                if (b->tally) {                                                                    \
-                    next = AGGI_MAGNITUDE(vec, off);                                               \
-                    m = AGGI_IS(vec, next > reach);                                                \
-                    reach = AGGI_SELECT(vec, m, next, reach);                                      \
-                }                                                                                  \
+                AGGI_ADD_OFF(vec);                                                                 \
+            }                                                                                      \
+            for (; i < keep; i++) {                                                                \
+                AGGI_READ(vec, off, cols + i * AGGI_COLS);                                         \
+                off -= median;                                                                     \
+                AGGI_ADD_OFF(vec);                                                                 \
             }                                                                                      \
             tied |= tie;                                                                           \
             off = AGGI_MAGNITUDE(vec, AGGI_FROM(vec, tie));                                        \
@@ -4640,10 +4649,11 @@ static int aggi_attempt(aggi_call *c) {
 
 /* A NaN or Inf convicts its sender, but to look for one first would be to read all rows once more.
    So the first attempt trusts the rows. A NaN or Inf makes some sum not finite that a kernel forms
-   anyway; the kernel then returns AGGI_NOT_FINITE, and the attempt is thrown away: the caller's out
-   is not written yet. Only now the rows are scanned, those with a NaN or Inf are dropped, and the
-   second attempt is made without them. Its rows are finite, so a sum that is not has overflowed,
-   and kernels that see c->scanned do it again by a slower, safe route.
+   anyway, or is seen as columns are loaded; the kernel then returns AGGI_NOT_FINITE, and the
+   attempt is thrown away: the caller's out is not written yet. Only now the rows are scanned, those
+   with a NaN or Inf are dropped, and the second attempt is made without them. Its rows are finite,
+   so a sum that is not has overflowed, and kernels that see c->scanned do it again by a slower,
+   safe route.
    Pre-aggregations would carry a NaN from one row to others: the rows are scanned before them. */
 static int aggi_aggregate(aggi_call *c) {
     int status;
@@ -5134,6 +5144,9 @@ AGGI_END_CODE
                    and what is left of -ffast-math when parts are taken back; /fp:fast is refused.
                    Enums have the size of an int with -fshort-enums too. Compiles as clang-cl does,
                    and after windows.h, complex.h and X11; -std=c89 gets one error.
+                   by Lanczos, 20 to 80 times sooner. CWTM adds from the lowest value up, MeaMed and
+                   Bulyan add tied values like others: other last bits in double. Weights in the
+                   report, ties and giants cost coordinate-wise rules about as much again, at most.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
                    reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
                    -funsafe-math-optimizations, the i387).
