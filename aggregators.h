@@ -955,10 +955,10 @@ typedef struct aggi_gm {
     size_t n, all;        /* near rows, and all */
     size_t center;        /* the centre of that ball, among the near ones */
     size_t *row;          /* all: near rows, then far ones */
-    double *away;         /* all: distances from the centre */
+    double *away;         /* all: roots of their distances from the centre */
     int avx2;             /* see aggi_call */
-    const double *square; /* n x n: squared distances of the near rows, times 1/unit */
-    double unit;
+    const double *square; /* n x n: squared distances of the near rows */
+    double unit;          /* theirs: the radius, squared */
     double wanted;        /* excess to be proven */
     double root, size;    /* of the radius; the radius as the passes over the rows see it */
     double force;         /* |F|: with how much the far rows pull */
@@ -3078,54 +3078,83 @@ static double aggi_gm_apply(const aggi_gm *g, const double *a, double *out) {
     return aggi_dot(a, out, n + 1);
 }
 
-/* r = sum_j u_j + F is minus the gradient; dot = the u_i.r. Returns ||r||^2. */
-static double aggi_gm_pull(const aggi_gm *g, double *dot) {
+/* r = sum_j u_j + F is minus the gradient; sets g->dot. Returns ||r||^2. */
+static double aggi_gm_pull(const aggi_gm *g) {
     double *one = g->cg;
     size_t i;
     for (i = 0; i < g->n; i++) one[i] = g->inverse[i] > 0;
     one[g->n] = g->force;
-    return aggi_gm_apply(g, one, dot);
+    return aggi_gm_apply(g, one, g->dot);
+}
+
+/* The vectors of the conjugate gradients, in g->cg. */
+typedef struct aggi_gm_cg {
+    double *h, *v, *r, *s, *ms; /* n: see below */
+    double *a;                  /* n + 1 */
+} aggi_gm_cg;
+
+static aggi_gm_cg aggi_gm_vectors(const aggi_gm *g) {
+    const size_t m = g->n + 1;
+    aggi_gm_cg k;
+    k.a = g->cg;
+    k.ms = g->cg + m;
+    k.h = g->cg + 2 * m;
+    k.v = g->cg + 3 * m;
+    k.r = g->cg + 4 * m;
+    k.s = g->cg + 5 * m;
+    return k;
+}
+
+/* ms = (S - h C h) s; returns s.ms */
+static double aggi_gm_matrix(const aggi_gm *g, const aggi_gm_cg *k, double sum) {
+    double dot = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) k->a[i] = k->h[i] * k->s[i];
+    k->a[g->n] = 0;
+    (void)aggi_gm_apply(g, k->a, k->ms);
+    for (i = 0; i < g->n; i++) {
+        k->ms[i] = sum * k->s[i] - k->h[i] * k->ms[i];
+        dot += k->s[i] * k->ms[i];
+    }
+    return dot;
+}
+
+/* v = (S - h C h)^-1 r; stops where Newton's own error is larger */
+static void aggi_gm_conjugate(const aggi_gm *g, const aggi_gm_cg *k, double sum) {
+    const size_t n = g->n;
+    double rr = aggi_dot(k->r, k->r, n), next;
+    const double enough = rr * aggi_max(1e-14, aggi_min(0.01, rr / (sum * (double)(n * n))));
+    size_t i, t;
+    memset(k->v, 0, n * sizeof *k->v);
+    memcpy(k->s, k->r, n * sizeof *k->s);
+    for (t = 0; t < 40 && rr > enough; t++, rr = next) {
+        const double by = rr / aggi_gm_matrix(g, k, sum);
+        if (!(by > 0)) break;
+        for (i = 0; i < n; i++) {
+            k->v[i] += by * k->s[i];
+            k->r[i] -= by * k->ms[i];
+        }
+        next = aggi_dot(k->r, k->r, n);
+        for (i = 0; i < n; i++) k->s[i] = k->r[i] + next / rr * k->s[i];
+    }
 }
 
 /* Newton's step p: H p = r, H = sum_j (1 - u_j u_j^T)/d_j. With S = sum_j 1/d_j and c_i = u_i.p it
-   is p = (r + sum_j u_j c_j/d_j)/S, where (S - C D) c = dot, C the cosines u_i.u_j and D the 1/d_j.
-   Conjugate gradients find v = sqrt(D) c, for which the matrix is symmetric; they stop where
-   Newton's own error is larger. Without a step of theirs p is Weiszfeld's. Sets g->step. */
-static void aggi_gm_newton(const aggi_gm *g, const double *dot) {
-    const size_t n = g->n;
-    const double sum = aggi_sum(g->inverse, n);
-    double *a = g->cg, *ca = a + (n + 1), *h = a + 2 * (n + 1), *v = a + 3 * (n + 1);
-    double *r = a + 4 * (n + 1), *s = a + 5 * (n + 1), rr = 0, enough;
-    size_t i, t;
-    for (i = 0; i < n; i++) {
-        h[i] = aggi_root0(g->inverse[i]);
-        v[i] = 0;
-        r[i] = s[i] = h[i] * dot[i];
-        rr += r[i] * r[i];
+   is p = (r + sum_j u_j c_j/d_j)/S, where (S - C D) c = dot, C the cosines u_i.u_j, D the 1/d_j and
+   dot_i = u_i.r. h = sqrt(D) makes the matrix symmetric: v = h c. Were v 0, it would be Weiszfeld's
+   step. Sets g->step. */
+static void aggi_gm_newton(const aggi_gm *g) {
+    const double sum = aggi_sum(g->inverse, g->n);
+    const aggi_gm_cg k = aggi_gm_vectors(g);
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        k.h[i] = aggi_root0(g->inverse[i]);
+        k.r[i] = k.h[i] * g->dot[i];
     }
-    enough = rr * aggi_max(1e-14, aggi_min(0.01, rr / (sum * (double)(n * n))));
-    a[n] = 0;
-    for (t = 0; t < 40 && rr > enough; t++) {
-        double shs = 0, by, next = 0;
-        for (i = 0; i < n; i++) a[i] = h[i] * s[i];
-        (void)aggi_gm_apply(g, a, ca);
-        for (i = 0; i < n; i++) {
-            ca[i] = sum * s[i] - h[i] * ca[i];
-            shs += s[i] * ca[i];
-        }
-        if (!(shs > 0)) break;
-        by = rr / shs;
-        for (i = 0; i < n; i++) {
-            v[i] += by * s[i];
-            r[i] -= by * ca[i];
-            next += r[i] * r[i];
-        }
-        for (i = 0; i < n; i++) s[i] = r[i] + next / rr * s[i];
-        rr = next;
-    }
-    for (i = 0; i < n; i++) a[i] = ((g->inverse[i] > 0) + h[i] * v[i]) / sum;
-    a[n] = g->force / sum;
-    aggi_gm_span(g, a, g->step);
+    aggi_gm_conjugate(g, &k, sum);
+    for (i = 0; i < g->n; i++) k.a[i] = ((g->inverse[i] > 0) + k.h[i] * k.v[i]) / sum;
+    k.a[g->n] = g->force / sum;
+    aggi_gm_span(g, k.a, g->step);
     aggi_gm_times(g, g->step, g->q_step);
 }
 
@@ -3166,7 +3195,7 @@ static double aggi_gm_best_row(const aggi_gm *g) {
    their 1/distance would keep every step short. Returns 0 if it is the optimum. */
 static int aggi_gm_leave_row(aggi_gm *g, double *value) {
     const double here = aggi_gm_invert(g, g->at.d, aggi_gm_close(g, g->at.d));
-    const double r = aggi_root0(aggi_gm_pull(g, g->dot));
+    const double r = aggi_root0(aggi_gm_pull(g));
     double by, best, least = 0;
     size_t h;
     if (aggi_gm_excess(g, g->at.d, r) <= g->wanted / 4) return 0;
@@ -3187,7 +3216,7 @@ static int aggi_gm_leave_row(aggi_gm *g, double *value) {
 static int aggi_gm_descend(aggi_gm *g, double *value) {
     double by, v = *value;
     size_t h;
-    aggi_gm_newton(g, g->dot);
+    aggi_gm_newton(g);
     for (h = 0, by = 1; h < 12; h++, by *= 0.5) {
         v = aggi_gm_try(g, by);
         if (v < *value) break;
@@ -3211,58 +3240,82 @@ static void aggi_gm_solve(aggi_gm *g) {
     for (t = 0; t < 100; t++) {
         close = aggi_gm_close(g, g->at.d);
         (void)aggi_gm_invert(g, g->at.d, close);
-        rr = aggi_gm_pull(g, g->dot);
+        rr = aggi_gm_pull(g);
         if (aggi_gm_excess(g, g->at.d, aggi_root0(rr)) <= g->wanted / 4) return;
         if (close > 0) {
             (void)aggi_gm_invert(g, g->at.d, 0);
-            (void)aggi_gm_pull(g, g->dot);
+            (void)aggi_gm_pull(g);
         }
         if (!aggi_gm_descend(g, &value)) return;
     }
 }
 
-/* Passes over the rows. y = x - c, scaled in double builds, where neither the difference of giants
-   nor the square of a denormal fits. */
+/* Passes over the rows. AGGI_GM_OFF is a number of y = x - c, scaled in double builds, where neither
+   the difference of giants nor the square of a denormal fits. z is kept as z - c, scaled the same
+   way: rows may differ in their last bits. */
 
 /* clang-format off */
 
 #ifdef AGG_DOUBLE
-  #define AGGI_GM_OFF(x, c, k, s) ((x)[k] * (s)->before - (c)[k] * (s)->before) * (s)->after
+  #define AGGI_GM_OFF(x, c, k, s) (((x)[k] * (s)->before - (c)[k] * (s)->before) * (s)->after)
+  #define AGGI_GM_SUM(c, z, s)    (((c) * (s)->before + (z) / (s)->after) / (s)->before)
 #else
   #define AGGI_GM_OFF(x, c, k, s) ((double)(x)[k] - (c)[k])
+  #define AGGI_GM_SUM(c, z, s)    ((c) + (z))
 #endif
 
 /* clang-format on */
 
-/* acc += by y */
-AGGI_INLINE void aggi_gm_add_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
-                                  size_t width, const aggi_gm_scale *s, double by,
-                                  double *AGGI_RESTRICT acc) {
+/* rows of a block, four at most */
+typedef struct aggi_gm_rows {
+    const agg_real *x[4];
+    double by[4];
+    aggi_gm_scale scale;
+} aggi_gm_rows;
+
+/* acc += sum_i by_i y_i */
+AGGI_INLINE void aggi_gm_add_body(const aggi_gm_rows *rows, const double *AGGI_RESTRICT c,
+                                  size_t width, double *AGGI_RESTRICT acc) {
+    const aggi_gm_scale scale = rows->scale, *s = &scale;
+    const agg_real *AGGI_RESTRICT x0 = rows->x[0], *AGGI_RESTRICT x1 = rows->x[1];
+    const agg_real *AGGI_RESTRICT x2 = rows->x[2], *AGGI_RESTRICT x3 = rows->x[3];
+    const double w0 = rows->by[0], w1 = rows->by[1], w2 = rows->by[2], w3 = rows->by[3];
     size_t k;
     (void)s;
-    for (k = 0; k < width; k++) acc[k] += by * (AGGI_GM_OFF(x, c, k, s));
+    for (k = 0; k < width; k++)
+        acc[k] += (w0 * AGGI_GM_OFF(x0, c, k, s) + w1 * AGGI_GM_OFF(x1, c, k, s)) +
+                  (w2 * AGGI_GM_OFF(x2, c, k, s) + w3 * AGGI_GM_OFF(x3, c, k, s));
 }
 
-/* (y - z).v */
-AGGI_INLINE double aggi_gm_dot_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
-                                    size_t width, const aggi_gm_scale *s,
-                                    const double *AGGI_RESTRICT z, const double *AGGI_RESTRICT v) {
+/* ||x - z||^2; r += by (x - z) */
+AGGI_INLINE double aggi_gm_fold_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                     const double *AGGI_RESTRICT z, size_t width,
+                                     const aggi_gm_scale *s, double by, double *AGGI_RESTRICT r) {
     double lane[8] = {0};
+    size_t at, k;
     (void)s;
-    AGGI_ADD_IN_LANES(lane, 8, width, k, ((AGGI_GM_OFF(x, c, k, s)) - z[k]) * v[k]);
+    for (at = 0; at + 8 <= width; at += 8) {
+        for (k = 0; k < 8; k++) {
+            const double t = AGGI_GM_OFF(x, c, at + k, s) - z[at + k];
+            lane[k] += t * t;
+            r[at + k] += by * t;
+        }
+    }
+    for (k = at; k < width; k++) {
+        const double t = AGGI_GM_OFF(x, c, k, s) - z[k];
+        lane[k - at] += t * t;
+        r[k] += by * t;
+    }
     return aggi_sum8(lane);
 }
 
-/* ||y - z||^2; r += by (y - z) */
-AGGI_INLINE double aggi_gm_fold_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
-                                     size_t width, const aggi_gm_scale *s,
-                                     const double *AGGI_RESTRICT z, double by,
-                                     double *AGGI_RESTRICT r) {
+/* (x - z).v */
+AGGI_INLINE double aggi_gm_dot_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                    const double *AGGI_RESTRICT z, size_t width,
+                                    const aggi_gm_scale *s, const double *AGGI_RESTRICT v) {
     double lane[8] = {0};
-    size_t k;
     (void)s;
-    AGGI_ADD_IN_LANES(lane, 8, width, i, aggi_squared((AGGI_GM_OFF(x, c, i, s)) - z[i]));
-    for (k = 0; k < width; k++) r[k] += by * ((AGGI_GM_OFF(x, c, k, s)) - z[k]);
+    AGGI_ADD_IN_LANES(lane, 8, width, k, (AGGI_GM_OFF(x, c, k, s) - z[k]) * v[k]);
     return aggi_sum8(lane);
 }
 
@@ -3272,20 +3325,37 @@ AGGI_INLINE double aggi_gm_norm_body(const double *v, size_t width) {
     return aggi_sum8(lane);
 }
 
+/* out = c + z */
+AGGI_INLINE void aggi_gm_out_body(const double *AGGI_RESTRICT c, const double *AGGI_RESTRICT z,
+                                  size_t width, const aggi_gm_scale *s,
+                                  agg_real *AGGI_RESTRICT out) {
+    size_t k;
+    (void)s;
+    for (k = 0; k < width; k++) {
+        const double v = AGGI_GM_SUM(c[k], z[k], s);
+        const double least = v < AGGI_REAL_MAX ? v : AGGI_REAL_MAX;
+        out[k] = (agg_real)(least > -AGGI_REAL_MAX ? least : -AGGI_REAL_MAX);
+    }
+}
+
 #define AGGI_GM_KERNELS(suffix, attribute, vec)                                                    \
-    attribute static void aggi_gm_add##suffix(const agg_real *x, const double *c, size_t width,    \
-                                              const aggi_gm_scale *s, double by, double *acc) {    \
-        aggi_gm_add_body(x, c, width, s, by, acc);                                                 \
+    attribute static void aggi_gm_add##suffix(const aggi_gm_rows *rows, const double *c,           \
+                                              size_t width, double *acc) {                         \
+        aggi_gm_add_body(rows, c, width, acc);                                                     \
     }                                                                                              \
-    attribute static double aggi_gm_dot##suffix(const agg_real *x, const double *c, size_t width,  \
-                                                const aggi_gm_scale *s, const double *z,           \
-                                                const double *v) {                                 \
-        return aggi_gm_dot_body(x, c, width, s, z, v);                                             \
+    attribute static double aggi_gm_fold##suffix(const agg_real *x, const double *c,               \
+                                                 const double *z, size_t width,                    \
+                                                 const aggi_gm_scale *s, double by, double *r) {   \
+        return aggi_gm_fold_body(x, c, z, width, s, by, r);                                        \
     }                                                                                              \
-    attribute static double aggi_gm_fold##suffix(const agg_real *x, const double *c, size_t width, \
-                                                 const aggi_gm_scale *s, const double *z,          \
-                                                 double by, double *r) {                           \
-        return aggi_gm_fold_body(x, c, width, s, z, by, r);                                        \
+    attribute static double aggi_gm_dot##suffix(const agg_real *x, const double *c,                \
+                                                const double *z, size_t width,                     \
+                                                const aggi_gm_scale *s, const double *v) {         \
+        return aggi_gm_dot_body(x, c, z, width, s, v);                                             \
+    }                                                                                              \
+    attribute static void aggi_gm_out##suffix(const double *c, const double *z, size_t width,      \
+                                              const aggi_gm_scale *s, agg_real *out) {             \
+        aggi_gm_out_body(c, z, width, s, out);                                                     \
     }                                                                                              \
     attribute static double aggi_gm_norm##suffix(const double *v, size_t width) {                  \
         return aggi_gm_norm_body(v, width);                                                        \
@@ -3305,21 +3375,36 @@ static double aggi_gm_scaled(double root, const aggi_gm_scale *s) {
     return aggi_squared(root * aggi_root0(s->before * s->after));
 }
 
-/* coordinates [at, at + width) of c and of F */
-static void aggi_gm_force_block(const aggi_call *c, size_t at, size_t width, double *center,
-                                double *force) {
+/* What a pass needs of coordinates [at, at + width): c, F, z - c and r. */
+typedef struct aggi_gm_block {
+    size_t at, width;
+    double c[AGGI_BLOCK], force[AGGI_BLOCK], z[AGGI_BLOCK], r[AGGI_BLOCK];
+} aggi_gm_block;
+
+/* acc += by y of the rows number i, i + 1 .. of g->row, four at most, that are before end */
+static void aggi_gm_add(const aggi_call *c, const aggi_gm_block *b, size_t i, size_t end,
+                        const double *by, double *acc) {
     const aggi_gm *g = &c->gm;
-    const agg_real *x = c->x[g->row[g->center]] + at;
+    aggi_gm_rows rows;
+    size_t j;
+    rows.scale = aggi_gm_scale_of(i < g->n ? g->root : g->away[i]);
+    for (j = 0; j < 4; j++) {
+        rows.x[j] = c->x[g->row[i + j < end ? i + j : i]] + b->at;
+        rows.by[j] = i + j < end ? by[i + j] : 0;
+    }
+    AGGI_TWIN(c->avx2, aggi_gm_add)(&rows, b->c, b->width, acc);
+}
+
+/* c and F; far rows one by one, for each has its scale */
+static void aggi_gm_force_block(const aggi_call *c, aggi_gm_block *b) {
+    const aggi_gm *g = &c->gm;
+    const agg_real *x = c->x[g->row[g->center]] + b->at;
     size_t i, k;
-    for (k = 0; k < width; k++) {
-        center[k] = (double)x[k];
-        force[k] = 0;
+    for (k = 0; k < b->width; k++) {
+        b->c[k] = (double)x[k];
+        b->force[k] = 0;
     }
-    for (i = g->n; i < g->all; i++) {
-        const aggi_gm_scale s = aggi_gm_scale_of(g->away[i]);
-        AGGI_TWIN(c->avx2, aggi_gm_add)
-        (c->x[g->row[i]] + at, center, width, &s, g->factor[i], force);
-    }
+    for (i = g->n; i < g->all; i++) aggi_gm_add(c, b, i, i + 1, g->factor, b->force);
 }
 
 /* part: the n dots y_i.F, then ||F||^2 */
@@ -3327,17 +3412,18 @@ static void aggi_gm_force_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
     const aggi_gm *g = &c->gm;
     const size_t end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (g->n + 1), center[AGGI_BLOCK], force[AGGI_BLOCK];
-    const double zero[AGGI_BLOCK] = {0};
-    size_t at, width, i;
+    double *sum = c->part + s * (g->n + 1);
+    aggi_gm_block b;
+    size_t i;
     memset(sum, 0, (g->n + 1) * sizeof *sum);
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_force_block(c, at, width, center, force);
+    for (b.at = aggi_slice_begin(c, s); b.at < end; b.at += b.width) {
+        b.width = aggi_width(b.at, end, AGGI_BLOCK);
+        aggi_gm_force_block(c, &b);
+        memset(b.z, 0, sizeof b.z);
         for (i = 0; i < g->n; i++)
-            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_dot)(
-                c->x[g->row[i]] + at, center, width, &g->scale, zero, force);
-        sum[g->n] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_norm)(force, width);
+            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_dot)(
+                c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, b.force);
+        sum[g->n] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_norm)(b.force, b.width);
     }
 }
 
@@ -3360,18 +3446,17 @@ typedef struct aggi_gm_job {
     int dots;        /* are they wanted? */
 } aggi_gm_job;
 
-/* coordinates [at, at + width) of c, of z - c, and r = F */
-static void aggi_gm_point_block(const aggi_gm_job *job, size_t at, size_t width, double *center,
-                                double *z, double *r) {
-    const aggi_call *c = job->c;
-    const aggi_gm *g = &c->gm;
+/* c, z, and r = F */
+static void aggi_gm_point_block(const aggi_gm_job *job, aggi_gm_block *b) {
+    const aggi_gm *g = &job->c->gm;
     const double end = g->force > 0 ? job->w[g->n] * g->size / g->force : 0;
     size_t i, k;
-    aggi_gm_force_block(c, at, width, center, r);
-    for (k = 0; k < width; k++) z[k] = end * r[k];
-    for (i = 0; i < g->n; i++)
-        if (job->w[i] != 0) AGGI_TWIN(c->avx2, aggi_gm_add)
-    (c->x[g->row[i]] + at, center, width, &g->scale, job->w[i], z);
+    aggi_gm_force_block(job->c, b);
+    for (k = 0; k < b->width; k++) {
+        b->r[k] = b->force[k];
+        b->z[k] = end * b->force[k];
+    }
+    for (i = 0; i < g->n; i += 4) aggi_gm_add(job->c, b, i, g->n, job->w, b->z);
 }
 
 /* part: the squares of the n distances, ||r||^2, and the dots (x_i - z).r; c->out = z */
@@ -3380,22 +3465,21 @@ static void aggi_gm_prove_run(void *arg, size_t s) {
     const aggi_call *c = job->c;
     const aggi_gm *g = &c->gm;
     const size_t n = g->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (2 * n + 1), center[AGGI_BLOCK], z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
+    double *sum = c->part + s * (2 * n + 1);
+    aggi_gm_block b;
+    size_t i;
     memset(sum, 0, (2 * n + 1) * sizeof *sum);
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_point_block(job, at, width, center, z, r);
+    for (b.at = aggi_slice_begin(c, s); b.at < end; b.at += b.width) {
+        b.width = aggi_width(b.at, end, AGGI_BLOCK);
+        aggi_gm_point_block(job, &b);
         for (i = 0; i < n; i++)
-            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_fold)(
-                c->x[g->row[i]] + at, center, width, &g->scale, z, g->factor[i], r);
+            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_fold)(
+                c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, g->factor[i], b.r);
+        sum[n] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_norm)(b.r, b.width);
         for (i = 0; i < n && job->dots; i++)
-            sum[n + 1 + i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_dot)(
-                c->x[g->row[i]] + at, center, width, &g->scale, z, r);
-        sum[n] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_norm)(r, width);
-        for (k = 0; k < width; k++)
-            c->out[at + k] = (agg_real)aggi_clamp(
-                (center[k] * g->scale.before + z[k] / g->scale.after) / g->scale.before);
+            sum[n + 1 + i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_dot)(
+                c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, b.r);
+        AGGI_TWIN(c->avx2, aggi_gm_out)(b.c, b.z, b.width, &g->scale, c->out + b.at);
     }
 }
 
@@ -3441,7 +3525,7 @@ static void aggi_gm_true_newton(const aggi_gm *g) {
     (void)aggi_gm_measure(g, &seen);
     for (i = 0; i < g->n; i++)
         g->mend[i] = g->inverse[i] > 0 ? 1 - aggi_squared(seen.d[i] * g->inverse[i]) : 0;
-    aggi_gm_newton(g, g->dot);
+    aggi_gm_newton(g);
 }
 
 /* Proves the point. If that fails, takes steps from it that count if they prove more: a step has
