@@ -3128,8 +3128,8 @@ static void aggi_gm_conjugate(const aggi_gm *g, const aggi_gm_cg *k, double sum)
     memset(k->v, 0, n * sizeof *k->v);
     memcpy(k->s, k->r, n * sizeof *k->s);
     for (t = 0; t < 40 && rr > enough; t++, rr = next) {
-        const double by = rr / aggi_gm_matrix(g, k, sum);
-        if (!(by > 0)) break;
+        const double sms = aggi_gm_matrix(g, k, sum), by = rr / sms;
+        if (!(sms > 1e-18 * sum * rr)) break; /* rows on a line: singular */
         for (i = 0; i < n; i++) {
             k->v[i] += by * k->s[i];
             k->r[i] -= by * k->ms[i];
@@ -3545,7 +3545,7 @@ static int aggi_gm_polish(aggi_call *c) {
         best = excess;
         aggi_gm_accept(g);
     }
-    if (status == AGG_OK && excess > best) status = aggi_gm_prove(c, &g->at, &best);
+    if (status == AGG_OK && !(excess <= best)) status = aggi_gm_prove(c, &g->at, &best);
     c->report.gap = best / (double)g->all;
     return status;
 }
