@@ -3233,19 +3233,15 @@ static int aggi_gm_descend(aggi_gm *g, double *value) {
 
 /* Minimises on distances alone; leaves the point in g->at. */
 static void aggi_gm_solve(aggi_gm *g) {
-    double value = aggi_gm_best_row(g), close, rr;
+    double value = aggi_gm_best_row(g);
     size_t t;
     memset(g->mend, 0, g->n * sizeof *g->mend);
     if (!aggi_gm_leave_row(g, &value)) return;
     for (t = 0; t < 100; t++) {
-        close = aggi_gm_close(g, g->at.d);
-        (void)aggi_gm_invert(g, g->at.d, close);
-        rr = aggi_gm_pull(g);
-        if (aggi_gm_excess(g, g->at.d, aggi_root0(rr)) <= g->wanted / 4) return;
-        if (close > 0) {
-            (void)aggi_gm_invert(g, g->at.d, 0);
-            (void)aggi_gm_pull(g);
-        }
+        double r;
+        (void)aggi_gm_invert(g, g->at.d, aggi_gm_close(g, g->at.d));
+        r = aggi_root0(aggi_gm_pull(g));
+        if (aggi_gm_excess(g, g->at.d, r) <= g->wanted / 4) return;
         if (!aggi_gm_descend(g, &value)) return;
     }
 }
@@ -3325,17 +3321,22 @@ AGGI_INLINE double aggi_gm_norm_body(const double *v, size_t width) {
     return aggi_sum8(lane);
 }
 
-/* out = c + z */
-AGGI_INLINE void aggi_gm_out_body(const double *AGGI_RESTRICT c, const double *AGGI_RESTRICT z,
-                                  size_t width, const aggi_gm_scale *s,
-                                  agg_real *AGGI_RESTRICT out) {
+/* out = c + z. Returns whether a sum of n terms of the size of c may have lost so much that some
+   number is no more between those of the rows: always for doubles; floats are rounded to half as
+   many bits in the end, which hides it unless c cancels. */
+AGGI_INLINE int aggi_gm_out_body(const double *AGGI_RESTRICT c, const double *AGGI_RESTRICT z,
+                                 size_t width, const aggi_gm_scale *s, double n,
+                                 agg_real *AGGI_RESTRICT out) {
+    uint64_t doubt = sizeof(agg_real) > sizeof(float) ? AGGI_SIGN : 0;
     size_t k;
     (void)s;
     for (k = 0; k < width; k++) {
-        const double v = AGGI_GM_SUM(c[k], z[k], s);
-        const double least = v < AGGI_REAL_MAX ? v : AGGI_REAL_MAX;
-        out[k] = (agg_real)(least > -AGGI_REAL_MAX ? least : -AGGI_REAL_MAX);
+        const double v = AGGI_GM_SUM(c[k], z[k], s), size = v < 0 ? -v : v;
+        const double below = v < AGGI_REAL_MAX ? v : AGGI_REAL_MAX;
+        out[k] = (agg_real)(below > -AGGI_REAL_MAX ? below : -AGGI_REAL_MAX);
+        doubt |= aggi_bits(size * 1048576.0 - n * (c[k] < 0 ? -c[k] : c[k]));
     }
+    return doubt >> 63 != 0;
 }
 
 #define AGGI_GM_KERNELS(suffix, attribute, vec)                                                    \
@@ -3353,9 +3354,9 @@ AGGI_INLINE void aggi_gm_out_body(const double *AGGI_RESTRICT c, const double *A
                                                 const aggi_gm_scale *s, const double *v) {         \
         return aggi_gm_dot_body(x, c, z, width, s, v);                                             \
     }                                                                                              \
-    attribute static void aggi_gm_out##suffix(const double *c, const double *z, size_t width,      \
-                                              const aggi_gm_scale *s, agg_real *out) {             \
-        aggi_gm_out_body(c, z, width, s, out);                                                     \
+    attribute static int aggi_gm_out##suffix(const double *c, const double *z, size_t width,       \
+                                             const aggi_gm_scale *s, double n, agg_real *out) {    \
+        return aggi_gm_out_body(c, z, width, s, n, out);                                           \
     }                                                                                              \
     attribute static double aggi_gm_norm##suffix(const double *v, size_t width) {                  \
         return aggi_gm_norm_body(v, width);                                                        \
@@ -3428,22 +3429,63 @@ static void aggi_gm_force_run(void *arg, size_t s) {
 }
 
 /* sets force and along */
-static int aggi_gm_find_force(aggi_call *c) {
+static void aggi_gm_find_force(aggi_call *c) {
     aggi_gm *g = &c->gm;
     size_t i;
     g->force = 0;
     memset(g->along, 0, g->n * sizeof *g->along);
-    if (g->n == g->all) return AGG_OK;
-    if (aggi_sum_slices(c, aggi_gm_force_run, c, g->n + 1)) return AGGI_NOT_FINITE;
+    if (g->n == g->all) return;
+    (void)aggi_sum_slices(c, aggi_gm_force_run, c, g->n + 1);
     g->force = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n && g->force > 0; i++) g->along[i] = c->part[i] / g->force / g->size;
-    return AGG_OK;
+}
+
+/* c->weight of the rows: F is made of the far ones, as seen from the centre */
+static void aggi_gm_weigh(aggi_call *c, const double *w, double end) {
+    const aggi_gm *g = &c->gm;
+    size_t i;
+    for (i = 0; i < g->n; i++) c->weight[g->row[i]] = w[i];
+    for (; i < g->all; i++) {
+        const double share = end / aggi_ratio(g->away[i], g->root);
+        c->weight[g->row[i]] = share;
+        c->weight[g->row[g->center]] -= share;
+    }
+    c->total = 1;
+}
+
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. */
+static int aggi_gm_is_hull(const aggi_call *c) {
+    size_t i;
+    for (i = 0; i < c->n; i++)
+        if (c->weight[i] < 0) return 0;
+    return 1;
+}
+
+/* Every number of the result is between those of the rows: going to the nearest such number brings
+   it nearer to every row. */
+static void aggi_gm_hull(const aggi_call *c, size_t at, size_t width) {
+    agg_real low[AGGI_BLOCK], high[AGGI_BLOCK];
+    size_t i, k;
+    memcpy(low, c->x[0] + at, width * sizeof *low);
+    memcpy(high, low, width * sizeof *high);
+    for (i = 1; i < c->n; i++) {
+        const agg_real *AGGI_RESTRICT x = c->x[i] + at;
+        for (k = 0; k < width; k++) {
+            low[k] = x[k] < low[k] ? x[k] : low[k];
+            high[k] = x[k] > high[k] ? x[k] : high[k];
+        }
+    }
+    for (k = 0; k < width; k++) {
+        const agg_real v = c->out[at + k], most = v < high[k] ? v : high[k];
+        c->out[at + k] = most > low[k] ? most : low[k];
+    }
 }
 
 typedef struct aggi_gm_job {
     const aggi_call *c;
     const double *w; /* of the point */
     int dots;        /* are they wanted? */
+    int hull;        /* no weight is negative */
 } aggi_gm_job;
 
 /* c, z, and r = F */
@@ -3479,14 +3521,17 @@ static void aggi_gm_prove_run(void *arg, size_t s) {
         for (i = 0; i < n && job->dots; i++)
             sum[n + 1 + i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_dot)(
                 c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, b.r);
-        AGGI_TWIN(c->avx2, aggi_gm_out)(b.c, b.z, b.width, &g->scale, c->out + b.at);
+        if (AGGI_TWIN(c->avx2, aggi_gm_out)(b.c, b.z, b.width, &g->scale, (double)c->n,
+                                            c->out + b.at) ||
+            !job->hull)
+            aggi_gm_hull(c, b.at, b.width);
     }
 }
 
-/* One pass: c->out, the true distances p->d of the point, and its excess. The directions are made
-   with the distances that p->d held before, so their lengths are off by a little, which counts.
-   dots: g->dot as well. */
-static int aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots, double *excess) {
+/* One pass: c->out and the true distances p->d of the point; returns its excess. The directions are
+   made with the distances that p->d held before, so their lengths are off by a little, which
+   counts. dots: g->dot as well. (The rows are finite by now, and so are the sums.) */
+static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     aggi_gm *g = &c->gm;
     double r;
     aggi_gm_job job;
@@ -3494,25 +3539,26 @@ static int aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots, double *
     job.c = c;
     job.w = p->w;
     job.dots = dots;
+    aggi_gm_weigh(c, p->w, g->force > 0 ? p->w[g->n] / g->force : 0);
+    job.hull = aggi_gm_is_hull(c);
     (void)aggi_gm_invert(g, p->d, aggi_gm_close(g, p->d));
     for (i = 0; i < g->n; i++) g->factor[i] = g->inverse[i] / g->size;
-    if (aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1)) return AGGI_NOT_FINITE;
+    (void)aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1);
     r = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n; i++) {
         p->d[i] = aggi_root0(c->part[i]) / g->size;
         g->dot[i] = c->part[g->n + 1 + i] * g->factor[i];
         if (!(g->inverse[i] > 0)) continue;
         r += aggi_abs(p->d[i] * g->inverse[i] - 1);
-        g->inverse[i] = p->d[i] > 0 ? 1 / p->d[i] : 0;
+        g->inverse[i] = 1 / p->d[i];
     }
-    *excess = aggi_gm_excess(g, p->d, r);
-    return AGG_OK;
+    return aggi_gm_excess(g, p->d, r);
 }
 
 /* the same, once more with the distances found if that is not enough */
-static int aggi_gm_prove(aggi_call *c, const aggi_gm_point *p, double *excess) {
-    const int status = aggi_gm_pass(c, p, 0, excess);
-    return status || *excess <= c->gm.wanted ? status : aggi_gm_pass(c, p, 1, excess);
+static double aggi_gm_prove(aggi_call *c, const aggi_gm_point *p) {
+    const double excess = aggi_gm_pass(c, p, 0);
+    return excess <= c->gm.wanted ? excess : aggi_gm_pass(c, p, 1);
 }
 
 /* step = Newton's, with the true distances and dots and the angles that the matrix has */
@@ -3530,24 +3576,21 @@ static void aggi_gm_true_newton(const aggi_gm *g) {
 
 /* Proves the point. If that fails, takes steps from it that count if they prove more: a step has
    the true gradient, so that its end is the optimum however rough the angles are. */
-static int aggi_gm_polish(aggi_call *c) {
+static void aggi_gm_polish(aggi_call *c) {
     aggi_gm *g = &c->gm;
-    double excess, best, by = 1;
+    double best = aggi_gm_prove(c, &g->at), excess = best, by = 1;
     size_t t;
-    int status = aggi_gm_prove(c, &g->at, &best);
-    excess = best;
-    for (t = 0; t < 16 && status == AGG_OK && best > g->wanted && by > 0.01; t++) {
+    for (t = 0; t < 16 && best > g->wanted && by > 0.01; t++) {
         if (by >= 1) aggi_gm_true_newton(g);
         (void)aggi_gm_try(g, by);
-        status = aggi_gm_prove(c, &g->to, &excess);
+        excess = aggi_gm_prove(c, &g->to);
         by = excess < best ? 1 : by / 4;
         if (!(excess < best)) continue;
         best = excess;
         aggi_gm_accept(g);
     }
-    if (status == AGG_OK && !(excess <= best)) status = aggi_gm_prove(c, &g->at, &best);
+    if (!(excess <= best)) best = aggi_gm_prove(c, &g->at); /* the last one tried was not better */
     c->report.gap = best / (double)g->all;
-    return status;
 }
 
 /* near rows, far rows, and the scale of the passes */
@@ -3592,19 +3635,6 @@ static void aggi_gm_squares(aggi_call *c, double radius) {
         }
 }
 
-/* c->weight of the rows: F is made of the far ones, as seen from the centre */
-static void aggi_gm_weigh(aggi_call *c, const double *w, double end) {
-    const aggi_gm *g = &c->gm;
-    size_t i;
-    for (i = 0; i < g->n; i++) c->weight[g->row[i]] = w[i];
-    for (; i < g->all; i++) {
-        const double share = end / aggi_ratio(g->away[i], g->root);
-        c->weight[g->row[i]] = share;
-        c->weight[g->row[g->center]] -= share;
-    }
-    c->total = 1;
-}
-
 /* a majority coincides, and is the median */
 static int aggi_gm_coincide(aggi_call *c, size_t center) {
     aggi_blend blend;
@@ -3619,28 +3649,18 @@ static int aggi_gm_attempt(aggi_call *c, int exact) {
     aggi_gm *g = &c->gm;
     double radius;
     size_t center;
-    int status = aggi_find_pairs(c, exact);
-    if (status) return status;
+    if (aggi_find_pairs(c, exact)) return AGGI_NOT_FINITE;
     center = aggi_best_ball(c, c->n / 2 + 1, &radius);
     if (!(radius > 0)) return aggi_gm_coincide(c, center);
     g->all = c->n;
     g->avx2 = c->avx2;
     g->root = aggi_pair_root(&c->pairs, radius);
     aggi_gm_split(c, center);
-    if (aggi_gm_find_force(c)) return AGGI_NOT_FINITE;
+    aggi_gm_find_force(c);
     aggi_gm_squares(c, radius);
     aggi_gm_solve(g);
-    status = aggi_gm_polish(c);
-    aggi_gm_weigh(c, g->at.w, g->force > 0 ? g->at.w[g->n] / g->force : 0);
-    return status;
-}
-
-/* Newton's weights can be negative where rows coincide or outnumber the coordinates. */
-static int aggi_gm_is_hull(const aggi_call *c) {
-    size_t i;
-    for (i = 0; i < c->n; i++)
-        if (c->weight[i] < 0) return 0;
-    return 1;
+    aggi_gm_polish(c);
+    return AGG_OK;
 }
 
 /* Weiszfeld's weights, which are 1/distance and name the same point. */
@@ -3667,7 +3687,7 @@ static double aggi_gm_retreat(aggi_call *c, size_t *center) {
     root = aggi_pair_root(&c->pairs, radius);
     off = g->at.d[g->center] * aggi_ratio(g->root, root) +
           aggi_ratio(aggi_pair_root(&c->pairs, c->pairs.entry[*center * c->n + old]), root);
-    return off <= most ? 1 : aggi_finite(off) ? most / off : 0;
+    return off > most ? most / off : 1;
 }
 
 /* c->weight becomes that of left z + (1 - left) x_center */
@@ -3681,28 +3701,14 @@ static void aggi_gm_toward(aggi_call *c, size_t center, double left) {
 static void aggi_gm_hull_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
     const size_t end = aggi_slice_begin(c, s + 1);
-    agg_real low[AGGI_BLOCK], high[AGGI_BLOCK];
-    size_t at, width, i, k;
+    size_t at, width;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = aggi_width(at, end, AGGI_BLOCK);
-        memcpy(low, c->x[0] + at, width * sizeof *low);
-        memcpy(high, low, width * sizeof *high);
-        for (i = 1; i < c->n; i++) {
-            const agg_real *AGGI_RESTRICT x = c->x[i] + at;
-            for (k = 0; k < width; k++) {
-                low[k] = x[k] < low[k] ? x[k] : low[k];
-                high[k] = x[k] > high[k] ? x[k] : high[k];
-            }
-        }
-        for (k = 0; k < width; k++) {
-            const agg_real v = c->out[at + k], most = v < high[k] ? v : high[k];
-            c->out[at + k] = most > low[k] ? most : low[k];
-        }
+        aggi_gm_hull(c, at, width);
     }
 }
 
-/* Makes the result of a point, of which report.gap is proven. Every coordinate of it is between
-   those of the rows: going to the nearest such number brings it nearer to every row. */
+/* Makes the result of a point, of which report.gap is proven. */
 static int aggi_gm_finish(aggi_call *c) {
     const double most = aggi_gm_most_excess((double)c->n, (double)c->f) / (double)c->n;
     const int hull = aggi_gm_is_hull(c);
@@ -3714,8 +3720,8 @@ static int aggi_gm_finish(aggi_call *c) {
         aggi_gm_toward(c, center, left);
         blend = aggi_result(c);
         (void)aggi_combine(c, &blend);
+        aggi_run(c, aggi_gm_hull_run, c);
     }
-    aggi_run(c, aggi_gm_hull_run, c);
     if (!hull && c->report.weight) {
         aggi_gm_shares(c);
         aggi_gm_toward(c, center, left);
