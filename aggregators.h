@@ -3238,10 +3238,15 @@ static void aggi_gm_solve(aggi_gm *g) {
     memset(g->mend, 0, g->n * sizeof *g->mend);
     if (!aggi_gm_leave_row(g, &value)) return;
     for (t = 0; t < 100; t++) {
+        const double close = aggi_gm_close(g, g->at.d);
         double r;
-        (void)aggi_gm_invert(g, g->at.d, aggi_gm_close(g, g->at.d));
+        (void)aggi_gm_invert(g, g->at.d, close);
         r = aggi_root0(aggi_gm_pull(g));
         if (aggi_gm_excess(g, g->at.d, r) <= g->wanted / 4) return;
+        if (close > 0) { /* these count after all */
+            (void)aggi_gm_invert(g, g->at.d, 0);
+            (void)aggi_gm_pull(g);
+        }
         if (!aggi_gm_descend(g, &value)) return;
     }
 }
@@ -3530,7 +3535,8 @@ static void aggi_gm_prove_run(void *arg, size_t s) {
 
 /* One pass: c->out and the true distances p->d of the point; returns its excess. The directions are
    made with the distances that p->d held before, so their lengths are off by a little, which
-   counts. dots: g->dot as well. (The rows are finite by now, and so are the sums.) */
+   counts. dots: g->dot as well, and no row counts as close. (The rows are finite by now, and so are
+   the sums.) */
 static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     aggi_gm *g = &c->gm;
     double r;
@@ -3541,7 +3547,7 @@ static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     job.dots = dots;
     aggi_gm_weigh(c, p->w, g->force > 0 ? p->w[g->n] / g->force : 0);
     job.hull = aggi_gm_is_hull(c);
-    (void)aggi_gm_invert(g, p->d, aggi_gm_close(g, p->d));
+    (void)aggi_gm_invert(g, p->d, dots ? 0 : aggi_gm_close(g, p->d));
     for (i = 0; i < g->n; i++) g->factor[i] = g->inverse[i] / g->size;
     (void)aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1);
     r = aggi_root0(c->part[g->n]);
@@ -3558,13 +3564,15 @@ static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
 /* the same, once more with the distances found if that is not enough */
 static double aggi_gm_prove(aggi_call *c, const aggi_gm_point *p) {
     const double excess = aggi_gm_pass(c, p, 0);
-    return excess <= c->gm.wanted ? excess : aggi_gm_pass(c, p, 1);
+    return excess <= c->gm.wanted ? excess : aggi_gm_pass(c, p, 0);
 }
 
 /* step = Newton's, with the true distances and dots and the angles that the matrix has */
-static void aggi_gm_true_newton(const aggi_gm *g) {
+static void aggi_gm_true_newton(aggi_call *c) {
+    const aggi_gm *g = &c->gm;
     aggi_gm_point seen = g->to;
     size_t i;
+    (void)aggi_gm_pass(c, &g->at, 1);
     aggi_gm_times(g, g->at.w, g->at.q);
     seen.w = g->at.w;
     seen.q = g->at.q;
@@ -3581,7 +3589,7 @@ static void aggi_gm_polish(aggi_call *c) {
     double best = aggi_gm_prove(c, &g->at), excess = best, by = 1;
     size_t t;
     for (t = 0; t < 16 && best > g->wanted && by > 0.01; t++) {
-        if (by >= 1) aggi_gm_true_newton(g);
+        if (by >= 1) aggi_gm_true_newton(c);
         (void)aggi_gm_try(g, by);
         excess = aggi_gm_prove(c, &g->to);
         by = excess < best ? 1 : by / 4;
