@@ -1018,10 +1018,10 @@ typedef struct aggi_gm {
     size_t n, all;        /* near rows, and all */
     size_t center;        /* the centre of that ball, among the near ones */
     size_t *row;          /* all: near rows, then far ones */
-    double *away;         /* all: distances from the centre */
+    double *away;         /* all: roots of their distances from the centre */
     int avx2;             /* see aggi_call */
-    const double *square; /* n x n: squared distances of the near rows, times 1/unit */
-    double unit;
+    const double *square; /* n x n: squared distances of the near rows */
+    double unit;          /* theirs: the radius, squared */
     double wanted;        /* excess to be proven */
     double root, size;    /* of the radius; the radius as the passes over the rows see it */
     double force;         /* |F|: with how much the far rows pull */
@@ -3150,54 +3150,83 @@ static double aggi_gm_apply(const aggi_gm *g, const double *a, double *out) {
     return aggi_dot(a, out, n + 1);
 }
 
-/* r = sum_j u_j + F is minus the gradient; dot = the u_i.r. Returns ||r||^2. */
-static double aggi_gm_pull(const aggi_gm *g, double *dot) {
+/* r = sum_j u_j + F is minus the gradient; sets g->dot. Returns ||r||^2. */
+static double aggi_gm_pull(const aggi_gm *g) {
     double *one = g->cg;
     size_t i;
     for (i = 0; i < g->n; i++) one[i] = g->inverse[i] > 0;
     one[g->n] = g->force;
-    return aggi_gm_apply(g, one, dot);
+    return aggi_gm_apply(g, one, g->dot);
+}
+
+/* The vectors of the conjugate gradients, in g->cg. */
+typedef struct aggi_gm_cg {
+    double *h, *v, *r, *s, *ms; /* n: see below */
+    double *a;                  /* n + 1 */
+} aggi_gm_cg;
+
+static aggi_gm_cg aggi_gm_vectors(const aggi_gm *g) {
+    const size_t m = g->n + 1;
+    aggi_gm_cg k;
+    k.a = g->cg;
+    k.ms = g->cg + m;
+    k.h = g->cg + 2 * m;
+    k.v = g->cg + 3 * m;
+    k.r = g->cg + 4 * m;
+    k.s = g->cg + 5 * m;
+    return k;
+}
+
+/* ms = (S - h C h) s; returns s.ms */
+static double aggi_gm_matrix(const aggi_gm *g, const aggi_gm_cg *k, double sum) {
+    double dot = 0;
+    size_t i;
+    for (i = 0; i < g->n; i++) k->a[i] = k->h[i] * k->s[i];
+    k->a[g->n] = 0;
+    (void)aggi_gm_apply(g, k->a, k->ms);
+    for (i = 0; i < g->n; i++) {
+        k->ms[i] = sum * k->s[i] - k->h[i] * k->ms[i];
+        dot += k->s[i] * k->ms[i];
+    }
+    return dot;
+}
+
+/* v = (S - h C h)^-1 r; stops where Newton's own error is larger */
+static void aggi_gm_conjugate(const aggi_gm *g, const aggi_gm_cg *k, double sum) {
+    const size_t n = g->n;
+    double rr = aggi_dot(k->r, k->r, n), next;
+    const double enough = rr * aggi_max(1e-14, aggi_min(0.01, rr / (sum * (double)(n * n))));
+    size_t i, t;
+    memset(k->v, 0, n * sizeof *k->v);
+    memcpy(k->s, k->r, n * sizeof *k->s);
+    for (t = 0; t < 40 && rr > enough; t++, rr = next) {
+        const double sms = aggi_gm_matrix(g, k, sum), by = rr / sms;
+        if (!(sms > 1e-18 * sum * rr)) break; /* rows on a line: singular */
+        for (i = 0; i < n; i++) {
+            k->v[i] += by * k->s[i];
+            k->r[i] -= by * k->ms[i];
+        }
+        next = aggi_dot(k->r, k->r, n);
+        for (i = 0; i < n; i++) k->s[i] = k->r[i] + next / rr * k->s[i];
+    }
 }
 
 /* Newton's step p: H p = r, H = sum_j (1 - u_j u_j^T)/d_j. With S = sum_j 1/d_j and c_i = u_i.p it
-   is p = (r + sum_j u_j c_j/d_j)/S, where (S - C D) c = dot, C the cosines u_i.u_j and D the 1/d_j.
-   Conjugate gradients find v = sqrt(D) c, for which the matrix is symmetric; they stop where
-   Newton's own error is larger. Without a step of theirs p is Weiszfeld's. Sets g->step. */
-static void aggi_gm_newton(const aggi_gm *g, const double *dot) {
-    const size_t n = g->n;
-    const double sum = aggi_sum(g->inverse, n);
-    double *a = g->cg, *ca = a + (n + 1), *h = a + 2 * (n + 1), *v = a + 3 * (n + 1);
-    double *r = a + 4 * (n + 1), *s = a + 5 * (n + 1), rr = 0, enough;
-    size_t i, t;
-    for (i = 0; i < n; i++) {
-        h[i] = aggi_root0(g->inverse[i]);
-        v[i] = 0;
-        r[i] = s[i] = h[i] * dot[i];
-        rr += r[i] * r[i];
+   is p = (r + sum_j u_j c_j/d_j)/S, where (S - C D) c = dot, C the cosines u_i.u_j, D the 1/d_j and
+   dot_i = u_i.r. h = sqrt(D) makes the matrix symmetric: v = h c. Were v 0, it would be Weiszfeld's
+   step. Sets g->step. */
+static void aggi_gm_newton(const aggi_gm *g) {
+    const double sum = aggi_sum(g->inverse, g->n);
+    const aggi_gm_cg k = aggi_gm_vectors(g);
+    size_t i;
+    for (i = 0; i < g->n; i++) {
+        k.h[i] = aggi_root0(g->inverse[i]);
+        k.r[i] = k.h[i] * g->dot[i];
     }
-    enough = rr * aggi_max(1e-14, aggi_min(0.01, rr / (sum * (double)(n * n))));
-    a[n] = 0;
-    for (t = 0; t < 40 && rr > enough; t++) {
-        double shs = 0, by, next = 0;
-        for (i = 0; i < n; i++) a[i] = h[i] * s[i];
-        (void)aggi_gm_apply(g, a, ca);
-        for (i = 0; i < n; i++) {
-            ca[i] = sum * s[i] - h[i] * ca[i];
-            shs += s[i] * ca[i];
-        }
-        if (!(shs > 0)) break;
-        by = rr / shs;
-        for (i = 0; i < n; i++) {
-            v[i] += by * s[i];
-            r[i] -= by * ca[i];
-            next += r[i] * r[i];
-        }
-        for (i = 0; i < n; i++) s[i] = r[i] + next / rr * s[i];
-        rr = next;
-    }
-    for (i = 0; i < n; i++) a[i] = ((g->inverse[i] > 0) + h[i] * v[i]) / sum;
-    a[n] = g->force / sum;
-    aggi_gm_span(g, a, g->step);
+    aggi_gm_conjugate(g, &k, sum);
+    for (i = 0; i < g->n; i++) k.a[i] = ((g->inverse[i] > 0) + k.h[i] * k.v[i]) / sum;
+    k.a[g->n] = g->force / sum;
+    aggi_gm_span(g, k.a, g->step);
     aggi_gm_times(g, g->step, g->q_step);
 }
 
@@ -3238,7 +3267,7 @@ static double aggi_gm_best_row(const aggi_gm *g) {
    their 1/distance would keep every step short. Returns 0 if it is the optimum. */
 static int aggi_gm_leave_row(aggi_gm *g, double *value) {
     const double here = aggi_gm_invert(g, g->at.d, aggi_gm_close(g, g->at.d));
-    const double r = aggi_root0(aggi_gm_pull(g, g->dot));
+    const double r = aggi_root0(aggi_gm_pull(g));
     double by, best, least = 0;
     size_t h;
     if (aggi_gm_excess(g, g->at.d, r) <= g->wanted / 4) return 0;
@@ -3259,7 +3288,7 @@ static int aggi_gm_leave_row(aggi_gm *g, double *value) {
 static int aggi_gm_descend(aggi_gm *g, double *value) {
     double by, v = *value;
     size_t h;
-    aggi_gm_newton(g, g->dot);
+    aggi_gm_newton(g);
     for (h = 0, by = 1; h < 12; h++, by *= 0.5) {
         v = aggi_gm_try(g, by);
         if (v < *value) break;
@@ -3276,65 +3305,90 @@ static int aggi_gm_descend(aggi_gm *g, double *value) {
 
 /* Minimises on distances alone; leaves the point in g->at. */
 static void aggi_gm_solve(aggi_gm *g) {
-    double value = aggi_gm_best_row(g), close, rr;
+    double value = aggi_gm_best_row(g);
     size_t t;
     memset(g->mend, 0, g->n * sizeof *g->mend);
     if (!aggi_gm_leave_row(g, &value)) return;
     for (t = 0; t < 100; t++) {
-        close = aggi_gm_close(g, g->at.d);
+        const double close = aggi_gm_close(g, g->at.d);
+        double r;
         (void)aggi_gm_invert(g, g->at.d, close);
-        rr = aggi_gm_pull(g, g->dot);
-        if (aggi_gm_excess(g, g->at.d, aggi_root0(rr)) <= g->wanted / 4) return;
-        if (close > 0) {
+        r = aggi_root0(aggi_gm_pull(g));
+        if (aggi_gm_excess(g, g->at.d, r) <= g->wanted / 4) return;
+        if (close > 0) { /* these count after all */
             (void)aggi_gm_invert(g, g->at.d, 0);
-            (void)aggi_gm_pull(g, g->dot);
+            (void)aggi_gm_pull(g);
         }
         if (!aggi_gm_descend(g, &value)) return;
     }
 }
 
-/* Passes over the rows. y = x - c, scaled in double builds, where neither the difference of giants
-   nor the square of a denormal fits. */
+/* Passes over the rows. AGGI_GM_OFF is a number of y = x - c, scaled in double builds, where neither
+   the difference of giants nor the square of a denormal fits. z is kept as z - c, scaled the same
+   way: rows may differ in their last bits. */
 
 /* clang-format off */
 
 #ifdef AGG_DOUBLE
-  #define AGGI_GM_OFF(x, c, k, s) ((x)[k] * (s)->before - (c)[k] * (s)->before) * (s)->after
+  #define AGGI_GM_OFF(x, c, k, s) (((x)[k] * (s)->before - (c)[k] * (s)->before) * (s)->after)
+  #define AGGI_GM_SUM(c, z, s)    (((c) * (s)->before + (z) / (s)->after) / (s)->before)
 #else
   #define AGGI_GM_OFF(x, c, k, s) ((double)(x)[k] - (c)[k])
+  #define AGGI_GM_SUM(c, z, s)    ((c) + (z))
 #endif
 
 /* clang-format on */
 
-/* acc += by y */
-AGGI_INLINE void aggi_gm_add_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
-                                  size_t width, const aggi_gm_scale *s, double by,
-                                  double *AGGI_RESTRICT acc) {
+/* rows of a block, four at most */
+typedef struct aggi_gm_rows {
+    const agg_real *x[4];
+    double by[4];
+    aggi_gm_scale scale;
+} aggi_gm_rows;
+
+/* acc += sum_i by_i y_i */
+AGGI_INLINE void aggi_gm_add_body(const aggi_gm_rows *rows, const double *AGGI_RESTRICT c,
+                                  size_t width, double *AGGI_RESTRICT acc) {
+    const aggi_gm_scale scale = rows->scale, *s = &scale;
+    const agg_real *AGGI_RESTRICT x0 = rows->x[0], *AGGI_RESTRICT x1 = rows->x[1];
+    const agg_real *AGGI_RESTRICT x2 = rows->x[2], *AGGI_RESTRICT x3 = rows->x[3];
+    const double w0 = rows->by[0], w1 = rows->by[1], w2 = rows->by[2], w3 = rows->by[3];
     size_t k;
     (void)s;
-    for (k = 0; k < width; k++) acc[k] += by * (AGGI_GM_OFF(x, c, k, s));
+    for (k = 0; k < width; k++)
+        acc[k] += (w0 * AGGI_GM_OFF(x0, c, k, s) + w1 * AGGI_GM_OFF(x1, c, k, s)) +
+                  (w2 * AGGI_GM_OFF(x2, c, k, s) + w3 * AGGI_GM_OFF(x3, c, k, s));
 }
 
-/* (y - z).v */
-AGGI_INLINE double aggi_gm_dot_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
-                                    size_t width, const aggi_gm_scale *s,
-                                    const double *AGGI_RESTRICT z, const double *AGGI_RESTRICT v) {
+/* ||x - z||^2; r += by (x - z) */
+AGGI_INLINE double aggi_gm_fold_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                     const double *AGGI_RESTRICT z, size_t width,
+                                     const aggi_gm_scale *s, double by, double *AGGI_RESTRICT r) {
     double lane[8] = {0};
+    size_t at, k;
     (void)s;
-    AGGI_ADD_IN_LANES(lane, 8, width, k, ((AGGI_GM_OFF(x, c, k, s)) - z[k]) * v[k]);
+    for (at = 0; at + 8 <= width; at += 8) {
+        for (k = 0; k < 8; k++) {
+            const double t = AGGI_GM_OFF(x, c, at + k, s) - z[at + k];
+            lane[k] += t * t;
+            r[at + k] += by * t;
+        }
+    }
+    for (k = at; k < width; k++) {
+        const double t = AGGI_GM_OFF(x, c, k, s) - z[k];
+        lane[k - at] += t * t;
+        r[k] += by * t;
+    }
     return aggi_sum8(lane);
 }
 
-/* ||y - z||^2; r += by (y - z) */
-AGGI_INLINE double aggi_gm_fold_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
-                                     size_t width, const aggi_gm_scale *s,
-                                     const double *AGGI_RESTRICT z, double by,
-                                     double *AGGI_RESTRICT r) {
+/* (x - z).v */
+AGGI_INLINE double aggi_gm_dot_body(const agg_real *AGGI_RESTRICT x, const double *AGGI_RESTRICT c,
+                                    const double *AGGI_RESTRICT z, size_t width,
+                                    const aggi_gm_scale *s, const double *AGGI_RESTRICT v) {
     double lane[8] = {0};
-    size_t k;
     (void)s;
-    AGGI_ADD_IN_LANES(lane, 8, width, i, aggi_squared((AGGI_GM_OFF(x, c, i, s)) - z[i]));
-    for (k = 0; k < width; k++) r[k] += by * ((AGGI_GM_OFF(x, c, k, s)) - z[k]);
+    AGGI_ADD_IN_LANES(lane, 8, width, k, (AGGI_GM_OFF(x, c, k, s) - z[k]) * v[k]);
     return aggi_sum8(lane);
 }
 
@@ -3344,20 +3398,42 @@ AGGI_INLINE double aggi_gm_norm_body(const double *v, size_t width) {
     return aggi_sum8(lane);
 }
 
+/* out = c + z. Returns whether a sum of n terms of the size of c may have lost so much that some
+   number is no more between those of the rows: always for doubles; floats are rounded to half as
+   many bits in the end, which hides it unless c cancels. */
+AGGI_INLINE int aggi_gm_out_body(const double *AGGI_RESTRICT c, const double *AGGI_RESTRICT z,
+                                 size_t width, const aggi_gm_scale *s, double n,
+                                 agg_real *AGGI_RESTRICT out) {
+    uint64_t doubt = sizeof(agg_real) > sizeof(float) ? AGGI_SIGN : 0;
+    size_t k;
+    (void)s;
+    for (k = 0; k < width; k++) {
+        const double v = AGGI_GM_SUM(c[k], z[k], s), size = v < 0 ? -v : v;
+        const double below = v < AGGI_REAL_MAX ? v : AGGI_REAL_MAX;
+        out[k] = (agg_real)(below > -AGGI_REAL_MAX ? below : -AGGI_REAL_MAX);
+        doubt |= aggi_bits(size * 1048576.0 - n * (c[k] < 0 ? -c[k] : c[k]));
+    }
+    return doubt >> 63 != 0;
+}
+
 #define AGGI_GM_KERNELS(suffix, attribute, vec)                                                    \
-    attribute static void aggi_gm_add##suffix(const agg_real *x, const double *c, size_t width,    \
-                                              const aggi_gm_scale *s, double by, double *acc) {    \
-        aggi_gm_add_body(x, c, width, s, by, acc);                                                 \
+    attribute static void aggi_gm_add##suffix(const aggi_gm_rows *rows, const double *c,           \
+                                              size_t width, double *acc) {                         \
+        aggi_gm_add_body(rows, c, width, acc);                                                     \
     }                                                                                              \
-    attribute static double aggi_gm_dot##suffix(const agg_real *x, const double *c, size_t width,  \
-                                                const aggi_gm_scale *s, const double *z,           \
-                                                const double *v) {                                 \
-        return aggi_gm_dot_body(x, c, width, s, z, v);                                             \
+    attribute static double aggi_gm_fold##suffix(const agg_real *x, const double *c,               \
+                                                 const double *z, size_t width,                    \
+                                                 const aggi_gm_scale *s, double by, double *r) {   \
+        return aggi_gm_fold_body(x, c, z, width, s, by, r);                                        \
     }                                                                                              \
-    attribute static double aggi_gm_fold##suffix(const agg_real *x, const double *c, size_t width, \
-                                                 const aggi_gm_scale *s, const double *z,          \
-                                                 double by, double *r) {                           \
-        return aggi_gm_fold_body(x, c, width, s, z, by, r);                                        \
+    attribute static double aggi_gm_dot##suffix(const agg_real *x, const double *c,                \
+                                                const double *z, size_t width,                     \
+                                                const aggi_gm_scale *s, const double *v) {         \
+        return aggi_gm_dot_body(x, c, z, width, s, v);                                             \
+    }                                                                                              \
+    attribute static int aggi_gm_out##suffix(const double *c, const double *z, size_t width,       \
+                                             const aggi_gm_scale *s, double n, agg_real *out) {    \
+        return aggi_gm_out_body(c, z, width, s, n, out);                                           \
     }                                                                                              \
     attribute static double aggi_gm_norm##suffix(const double *v, size_t width) {                  \
         return aggi_gm_norm_body(v, width);                                                        \
@@ -3377,21 +3453,36 @@ static double aggi_gm_scaled(double root, const aggi_gm_scale *s) {
     return aggi_squared(root * aggi_root0(s->before * s->after));
 }
 
-/* coordinates [at, at + width) of c and of F */
-static void aggi_gm_force_block(const aggi_call *c, size_t at, size_t width, double *center,
-                                double *force) {
+/* What a pass needs of coordinates [at, at + width): c, F, z - c and r. */
+typedef struct aggi_gm_block {
+    size_t at, width;
+    double c[AGGI_BLOCK], force[AGGI_BLOCK], z[AGGI_BLOCK], r[AGGI_BLOCK];
+} aggi_gm_block;
+
+/* acc += by y of the rows number i, i + 1 .. of g->row, four at most, that are before end */
+static void aggi_gm_add(const aggi_call *c, const aggi_gm_block *b, size_t i, size_t end,
+                        const double *by, double *acc) {
     const aggi_gm *g = &c->gm;
-    const agg_real *x = c->x[g->row[g->center]] + at;
+    aggi_gm_rows rows;
+    size_t j;
+    rows.scale = aggi_gm_scale_of(i < g->n ? g->root : g->away[i]);
+    for (j = 0; j < 4; j++) {
+        rows.x[j] = c->x[g->row[i + j < end ? i + j : i]] + b->at;
+        rows.by[j] = i + j < end ? by[i + j] : 0;
+    }
+    AGGI_TWIN(c->avx2, aggi_gm_add)(&rows, b->c, b->width, acc);
+}
+
+/* c and F; far rows one by one, for each has its scale */
+static void aggi_gm_force_block(const aggi_call *c, aggi_gm_block *b) {
+    const aggi_gm *g = &c->gm;
+    const agg_real *x = c->x[g->row[g->center]] + b->at;
     size_t i, k;
-    for (k = 0; k < width; k++) {
-        center[k] = (double)x[k];
-        force[k] = 0;
+    for (k = 0; k < b->width; k++) {
+        b->c[k] = (double)x[k];
+        b->force[k] = 0;
     }
-    for (i = g->n; i < g->all; i++) {
-        const aggi_gm_scale s = aggi_gm_scale_of(g->away[i]);
-        AGGI_TWIN(c->avx2, aggi_gm_add)
-        (c->x[g->row[i]] + at, center, width, &s, g->factor[i], force);
-    }
+    for (i = g->n; i < g->all; i++) aggi_gm_add(c, b, i, i + 1, g->factor, b->force);
 }
 
 /* part: the n dots y_i.F, then ||F||^2 */
@@ -3399,51 +3490,92 @@ static void aggi_gm_force_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
     const aggi_gm *g = &c->gm;
     const size_t end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (g->n + 1), center[AGGI_BLOCK], force[AGGI_BLOCK];
-    const double zero[AGGI_BLOCK] = {0};
-    size_t at, width, i;
+    double *sum = c->part + s * (g->n + 1);
+    aggi_gm_block b;
+    size_t i;
     memset(sum, 0, (g->n + 1) * sizeof *sum);
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_force_block(c, at, width, center, force);
+    for (b.at = aggi_slice_begin(c, s); b.at < end; b.at += b.width) {
+        b.width = aggi_width(b.at, end, AGGI_BLOCK);
+        aggi_gm_force_block(c, &b);
+        memset(b.z, 0, sizeof b.z);
         for (i = 0; i < g->n; i++)
-            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_dot)(
-                c->x[g->row[i]] + at, center, width, &g->scale, zero, force);
-        sum[g->n] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_norm)(force, width);
+            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_dot)(
+                c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, b.force);
+        sum[g->n] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_norm)(b.force, b.width);
     }
 }
 
 /* sets force and along */
-static int aggi_gm_find_force(aggi_call *c) {
+static void aggi_gm_find_force(aggi_call *c) {
     aggi_gm *g = &c->gm;
     size_t i;
     g->force = 0;
     memset(g->along, 0, g->n * sizeof *g->along);
-    if (g->n == g->all) return AGG_OK;
-    if (aggi_sum_slices(c, aggi_gm_force_run, c, g->n + 1)) return AGGI_NOT_FINITE;
+    if (g->n == g->all) return;
+    (void)aggi_sum_slices(c, aggi_gm_force_run, c, g->n + 1);
     g->force = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n && g->force > 0; i++) g->along[i] = c->part[i] / g->force / g->size;
-    return AGG_OK;
+}
+
+/* c->weight of the rows: F is made of the far ones, as seen from the centre */
+static void aggi_gm_weigh(aggi_call *c, const double *w, double end) {
+    const aggi_gm *g = &c->gm;
+    size_t i;
+    for (i = 0; i < g->n; i++) c->weight[g->row[i]] = w[i];
+    for (; i < g->all; i++) {
+        const double share = end / aggi_ratio(g->away[i], g->root);
+        c->weight[g->row[i]] = share;
+        c->weight[g->row[g->center]] -= share;
+    }
+    c->total = 1;
+}
+
+/* Newton's weights can be negative where rows coincide or outnumber the coordinates. */
+static int aggi_gm_is_hull(const aggi_call *c) {
+    size_t i;
+    for (i = 0; i < c->n; i++)
+        if (c->weight[i] < 0) return 0;
+    return 1;
+}
+
+/* Every number of the result is between those of the rows: going to the nearest such number brings
+   it nearer to every row. */
+static void aggi_gm_hull(const aggi_call *c, size_t at, size_t width) {
+    agg_real low[AGGI_BLOCK], high[AGGI_BLOCK];
+    size_t i, k;
+    memcpy(low, c->x[0] + at, width * sizeof *low);
+    memcpy(high, low, width * sizeof *high);
+    for (i = 1; i < c->n; i++) {
+        const agg_real *AGGI_RESTRICT x = c->x[i] + at;
+        for (k = 0; k < width; k++) {
+            low[k] = x[k] < low[k] ? x[k] : low[k];
+            high[k] = x[k] > high[k] ? x[k] : high[k];
+        }
+    }
+    for (k = 0; k < width; k++) {
+        const agg_real v = c->out[at + k], most = v < high[k] ? v : high[k];
+        c->out[at + k] = most > low[k] ? most : low[k];
+    }
 }
 
 typedef struct aggi_gm_job {
     const aggi_call *c;
     const double *w; /* of the point */
     int dots;        /* are they wanted? */
+    int hull;        /* no weight is negative */
 } aggi_gm_job;
 
-/* coordinates [at, at + width) of c, of z - c, and r = F */
-static void aggi_gm_point_block(const aggi_gm_job *job, size_t at, size_t width, double *center,
-                                double *z, double *r) {
-    const aggi_call *c = job->c;
-    const aggi_gm *g = &c->gm;
+/* c, z, and r = F */
+static void aggi_gm_point_block(const aggi_gm_job *job, aggi_gm_block *b) {
+    const aggi_gm *g = &job->c->gm;
     const double end = g->force > 0 ? job->w[g->n] * g->size / g->force : 0;
     size_t i, k;
-    aggi_gm_force_block(c, at, width, center, r);
-    for (k = 0; k < width; k++) z[k] = end * r[k];
-    for (i = 0; i < g->n; i++)
-        if (job->w[i] != 0) AGGI_TWIN(c->avx2, aggi_gm_add)
-    (c->x[g->row[i]] + at, center, width, &g->scale, job->w[i], z);
+    aggi_gm_force_block(job->c, b);
+    for (k = 0; k < b->width; k++) {
+        b->r[k] = b->force[k];
+        b->z[k] = end * b->force[k];
+    }
+    for (i = 0; i < g->n; i += 4) aggi_gm_add(job->c, b, i, g->n, job->w, b->z);
 }
 
 /* part: the squares of the n distances, ||r||^2, and the dots (x_i - z).r; c->out = z */
@@ -3452,29 +3584,32 @@ static void aggi_gm_prove_run(void *arg, size_t s) {
     const aggi_call *c = job->c;
     const aggi_gm *g = &c->gm;
     const size_t n = g->n, end = aggi_slice_begin(c, s + 1);
-    double *sum = c->part + s * (2 * n + 1), center[AGGI_BLOCK], z[AGGI_BLOCK], r[AGGI_BLOCK];
-    size_t at, width, i, k;
+    double *sum = c->part + s * (2 * n + 1);
+    aggi_gm_block b;
+    size_t i;
     memset(sum, 0, (2 * n + 1) * sizeof *sum);
-    for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        aggi_gm_point_block(job, at, width, center, z, r);
+    for (b.at = aggi_slice_begin(c, s); b.at < end; b.at += b.width) {
+        b.width = aggi_width(b.at, end, AGGI_BLOCK);
+        aggi_gm_point_block(job, &b);
         for (i = 0; i < n; i++)
-            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_fold)(
-                c->x[g->row[i]] + at, center, width, &g->scale, z, g->factor[i], r);
+            sum[i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_fold)(
+                c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, g->factor[i], b.r);
+        sum[n] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_norm)(b.r, b.width);
         for (i = 0; i < n && job->dots; i++)
-            sum[n + 1 + i] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_dot)(
-                c->x[g->row[i]] + at, center, width, &g->scale, z, r);
-        sum[n] += AGGI_TWIN_OF_LANES(c->avx2, width, aggi_gm_norm)(r, width);
-        for (k = 0; k < width; k++)
-            c->out[at + k] = (agg_real)aggi_clamp(
-                (center[k] * g->scale.before + z[k] / g->scale.after) / g->scale.before);
+            sum[n + 1 + i] += AGGI_TWIN_OF_LANES(c->avx2, b.width, aggi_gm_dot)(
+                c->x[g->row[i]] + b.at, b.c, b.z, b.width, &g->scale, b.r);
+        if (AGGI_TWIN(c->avx2, aggi_gm_out)(b.c, b.z, b.width, &g->scale, (double)c->n,
+                                            c->out + b.at) ||
+            !job->hull)
+            aggi_gm_hull(c, b.at, b.width);
     }
 }
 
-/* One pass: c->out, the true distances p->d of the point, and its excess. The directions are made
-   with the distances that p->d held before, so their lengths are off by a little, which counts.
-   dots: g->dot as well. */
-static int aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots, double *excess) {
+/* One pass: c->out and the true distances p->d of the point; returns its excess. The directions are
+   made with the distances that p->d held before, so their lengths are off by a little, which
+   counts. dots: g->dot as well, and no row counts as close. (The rows are finite by now, and so are
+   the sums.) */
+static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     aggi_gm *g = &c->gm;
     double r;
     aggi_gm_job job;
@@ -3482,60 +3617,60 @@ static int aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots, double *
     job.c = c;
     job.w = p->w;
     job.dots = dots;
-    (void)aggi_gm_invert(g, p->d, aggi_gm_close(g, p->d));
+    aggi_gm_weigh(c, p->w, g->force > 0 ? p->w[g->n] / g->force : 0);
+    job.hull = aggi_gm_is_hull(c);
+    (void)aggi_gm_invert(g, p->d, dots ? 0 : aggi_gm_close(g, p->d));
     for (i = 0; i < g->n; i++) g->factor[i] = g->inverse[i] / g->size;
-    if (aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1)) return AGGI_NOT_FINITE;
+    (void)aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1);
     r = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n; i++) {
         p->d[i] = aggi_root0(c->part[i]) / g->size;
         g->dot[i] = c->part[g->n + 1 + i] * g->factor[i];
         if (!(g->inverse[i] > 0)) continue;
         r += aggi_abs(p->d[i] * g->inverse[i] - 1);
-        g->inverse[i] = p->d[i] > 0 ? 1 / p->d[i] : 0;
+        g->inverse[i] = 1 / p->d[i];
     }
-    *excess = aggi_gm_excess(g, p->d, r);
-    return AGG_OK;
+    return aggi_gm_excess(g, p->d, r);
 }
 
 /* the same, once more with the distances found if that is not enough */
-static int aggi_gm_prove(aggi_call *c, const aggi_gm_point *p, double *excess) {
-    const int status = aggi_gm_pass(c, p, 0, excess);
-    return status || *excess <= c->gm.wanted ? status : aggi_gm_pass(c, p, 1, excess);
+static double aggi_gm_prove(aggi_call *c, const aggi_gm_point *p) {
+    const double excess = aggi_gm_pass(c, p, 0);
+    return excess <= c->gm.wanted ? excess : aggi_gm_pass(c, p, 0);
 }
 
 /* step = Newton's, with the true distances and dots and the angles that the matrix has */
-static void aggi_gm_true_newton(const aggi_gm *g) {
+static void aggi_gm_true_newton(aggi_call *c) {
+    const aggi_gm *g = &c->gm;
     aggi_gm_point seen = g->to;
     size_t i;
+    (void)aggi_gm_pass(c, &g->at, 1);
     aggi_gm_times(g, g->at.w, g->at.q);
     seen.w = g->at.w;
     seen.q = g->at.q;
     (void)aggi_gm_measure(g, &seen);
     for (i = 0; i < g->n; i++)
         g->mend[i] = g->inverse[i] > 0 ? 1 - aggi_squared(seen.d[i] * g->inverse[i]) : 0;
-    aggi_gm_newton(g, g->dot);
+    aggi_gm_newton(g);
 }
 
 /* Proves the point. If that fails, takes steps from it that count if they prove more: a step has
    the true gradient, so that its end is the optimum however rough the angles are. */
-static int aggi_gm_polish(aggi_call *c) {
+static void aggi_gm_polish(aggi_call *c) {
     aggi_gm *g = &c->gm;
-    double excess, best, by = 1;
+    double best = aggi_gm_prove(c, &g->at), excess = best, by = 1;
     size_t t;
-    int status = aggi_gm_prove(c, &g->at, &best);
-    excess = best;
-    for (t = 0; t < 16 && status == AGG_OK && best > g->wanted && by > 0.01; t++) {
-        if (by >= 1) aggi_gm_true_newton(g);
+    for (t = 0; t < 16 && best > g->wanted && by > 0.01; t++) {
+        if (by >= 1) aggi_gm_true_newton(c);
         (void)aggi_gm_try(g, by);
-        status = aggi_gm_prove(c, &g->to, &excess);
+        excess = aggi_gm_prove(c, &g->to);
         by = excess < best ? 1 : by / 4;
         if (!(excess < best)) continue;
         best = excess;
         aggi_gm_accept(g);
     }
-    if (status == AGG_OK && excess > best) status = aggi_gm_prove(c, &g->at, &best);
+    if (!(excess <= best)) best = aggi_gm_prove(c, &g->at); /* the last one tried was not better */
     c->report.gap = best / (double)g->all;
-    return status;
 }
 
 /* near rows, far rows, and the scale of the passes */
@@ -3580,19 +3715,6 @@ static void aggi_gm_squares(aggi_call *c, double radius) {
         }
 }
 
-/* c->weight of the rows: F is made of the far ones, as seen from the centre */
-static void aggi_gm_weigh(aggi_call *c, const double *w, double end) {
-    const aggi_gm *g = &c->gm;
-    size_t i;
-    for (i = 0; i < g->n; i++) c->weight[g->row[i]] = w[i];
-    for (; i < g->all; i++) {
-        const double share = end / aggi_ratio(g->away[i], g->root);
-        c->weight[g->row[i]] = share;
-        c->weight[g->row[g->center]] -= share;
-    }
-    c->total = 1;
-}
-
 /* a majority coincides, and is the median */
 static int aggi_gm_coincide(aggi_call *c, size_t center) {
     aggi_blend blend;
@@ -3607,28 +3729,18 @@ static int aggi_gm_attempt(aggi_call *c, int exact) {
     aggi_gm *g = &c->gm;
     double radius;
     size_t center;
-    int status = aggi_find_pairs(c, exact);
-    if (status) return status;
+    if (aggi_find_pairs(c, exact)) return AGGI_NOT_FINITE;
     center = aggi_best_ball(c, c->n / 2 + 1, &radius);
     if (!(radius > 0)) return aggi_gm_coincide(c, center);
     g->all = c->n;
     g->avx2 = c->avx2;
     g->root = aggi_pair_root(&c->pairs, radius);
     aggi_gm_split(c, center);
-    if (aggi_gm_find_force(c)) return AGGI_NOT_FINITE;
+    aggi_gm_find_force(c);
     aggi_gm_squares(c, radius);
     aggi_gm_solve(g);
-    status = aggi_gm_polish(c);
-    aggi_gm_weigh(c, g->at.w, g->force > 0 ? g->at.w[g->n] / g->force : 0);
-    return status;
-}
-
-/* Newton's weights can be negative where rows coincide or outnumber the coordinates. */
-static int aggi_gm_is_hull(const aggi_call *c) {
-    size_t i;
-    for (i = 0; i < c->n; i++)
-        if (c->weight[i] < 0) return 0;
-    return 1;
+    aggi_gm_polish(c);
+    return AGG_OK;
 }
 
 /* Weiszfeld's weights, which are 1/distance and name the same point. */
@@ -3655,7 +3767,7 @@ static double aggi_gm_retreat(aggi_call *c, size_t *center) {
     root = aggi_pair_root(&c->pairs, radius);
     off = g->at.d[g->center] * aggi_ratio(g->root, root) +
           aggi_ratio(aggi_pair_root(&c->pairs, c->pairs.entry[*center * c->n + old]), root);
-    return off <= most ? 1 : aggi_finite(off) ? most / off : 0;
+    return off > most ? most / off : 1;
 }
 
 /* c->weight becomes that of left z + (1 - left) x_center */
@@ -3669,28 +3781,14 @@ static void aggi_gm_toward(aggi_call *c, size_t center, double left) {
 static void aggi_gm_hull_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
     const size_t end = aggi_slice_begin(c, s + 1);
-    agg_real low[AGGI_BLOCK], high[AGGI_BLOCK];
-    size_t at, width, i, k;
+    size_t at, width;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = aggi_width(at, end, AGGI_BLOCK);
-        memcpy(low, c->x[0] + at, width * sizeof *low);
-        memcpy(high, low, width * sizeof *high);
-        for (i = 1; i < c->n; i++) {
-            const agg_real *AGGI_RESTRICT x = c->x[i] + at;
-            for (k = 0; k < width; k++) {
-                low[k] = x[k] < low[k] ? x[k] : low[k];
-                high[k] = x[k] > high[k] ? x[k] : high[k];
-            }
-        }
-        for (k = 0; k < width; k++) {
-            const agg_real v = c->out[at + k], most = v < high[k] ? v : high[k];
-            c->out[at + k] = most > low[k] ? most : low[k];
-        }
+        aggi_gm_hull(c, at, width);
     }
 }
 
-/* Makes the result of a point, of which report.gap is proven. Every coordinate of it is between
-   those of the rows: going to the nearest such number brings it nearer to every row. */
+/* Makes the result of a point, of which report.gap is proven. */
 static int aggi_gm_finish(aggi_call *c) {
     const double most = aggi_gm_most_excess((double)c->n, (double)c->f) / (double)c->n;
     const int hull = aggi_gm_is_hull(c);
@@ -3702,8 +3800,8 @@ static int aggi_gm_finish(aggi_call *c) {
         aggi_gm_toward(c, center, left);
         blend = aggi_result(c);
         (void)aggi_combine(c, &blend);
+        aggi_run(c, aggi_gm_hull_run, c);
     }
-    aggi_run(c, aggi_gm_hull_run, c);
     if (!hull && c->report.weight) {
         aggi_gm_shares(c);
         aggi_gm_toward(c, center, left);

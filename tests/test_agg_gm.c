@@ -415,6 +415,54 @@ TEST ends_of_the_range(void) {
     PASS();
 }
 
+/* half of the rows side by side, so close that some of them count as at the median and some not */
+TEST tight_cluster(void) {
+    rng r = rng_make(643);
+    for (size_t n = 4; n <= 9; n++)
+        for (int power = 4; power < 10; power++)
+            for (size_t t = 0; t < rounds(10); t++) {
+                rows x = rows_new(n, 3);
+                const char *bad;
+                for (size_t i = 0; i < n; i++)
+                    fill_normal(rows_at(&x, i), 3, &r, 0,
+                                i < n / 2 ? pow(10, -power - rng_unit(&r)) : 1);
+                if (t % 3 == 0) memcpy(rows_at(&x, 1), rows_at(&x, 0), 3 * sizeof(agg_real));
+                bad = check_plain(&x, (n - 1) / 2, "tight cluster");
+                rows_free(&x);
+                if (bad) FAILm(bad);
+            }
+    PASS();
+}
+
+/* numbers of all sizes that the format has, offsets shared by all rows among them */
+TEST whole_range(void) {
+    const double low = sizeof(agg_real) > 4 ? -323 : -45, high = sizeof(agg_real) > 4 ? 307 : 37;
+    rng r = rng_make(644);
+    for (size_t t = 0; t < rounds(2000); t++) {
+        const size_t n = 2 + rng_below(&r, 8), dim = 1 + rng_below(&r, 6), f = (n - 1) / 2;
+        const double base = low + (high - low) * rng_unit(&r);
+        const agg_desc d = agg_make_desc(AGG_GM, n, dim, f);
+        rows x = rows_new(n, dim);
+        agg_real out[6];
+        const char *bad;
+        for (size_t k = 0; k < dim; k++) {
+            const double offset = rng_below(&r, 2) ? 0 : pow(10, low + (high - low) * rng_unit(&r));
+            for (size_t i = 0; i < n; i++) {
+                const double size = i % 3 ? base : low + (high - low) * rng_unit(&r);
+                rows_at(&x, i)[k] = (agg_real)(offset + pow(10, size) * (rng_unit(&r) - 0.5));
+            }
+        }
+        ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
+        bad = outside_hull(&x, out, "whole range");
+        if (bad) FAILm(bad);
+        const double ratio = (double)ref_resilience(x.row, n, dim, f, out, 8 * (ref_num)EPS);
+        if (!(ratio <= agg_lambda(AGG_GM, n, f, dim)))
+            FAILm(WHY("n %zu f %zu dim %zu: ratio %g", n, f, dim, ratio));
+        rows_free(&x);
+    }
+    PASS();
+}
+
 /* A gap that nobody can prove: AGG_INEXACT, and lambda holds. */
 TEST inexact_keeps_lambda(void) {
     rng r = rng_make(645);
@@ -624,6 +672,8 @@ SUITE(geometric_median) {
     RUN_TESTp(far_accomplices, 21, 10);
     RUN_TESTp(far_accomplices, 97, 48);
     RUN_TEST(ends_of_the_range);
+    RUN_TEST(tight_cluster);
+    RUN_TEST(whole_range);
     RUN_TEST(inexact_keeps_lambda);
     RUN_TEST(nothing_but_giants);
     RUN_TEST(far_long_rows);
