@@ -762,19 +762,55 @@ typedef struct aggi_item {
     size_t index;
 } aggi_item;
 
+/* m ? a : b, for m = 0 or 1 without a branch that nobody could guess */
+AGGI_INLINE aggi_item aggi_pick_item(size_t m, const aggi_item *a, const aggi_item *b) {
+    aggi_item v;
+    v.key = aggi_pick(0 - (uint64_t)m, a->key, b->key);
+    v.index = (a->index & (0 - m)) | (b->index & ~(0 - m));
+    return v;
+}
+
+/* to = the sorted runs from[0 .. w-1] and from[w .. 2w-1] merged, from both ends at once: w steps
+   exhaust neither run. Of equal keys the first run's come first. */
+static void aggi_merge_pair(const aggi_item *from, size_t w, aggi_item *to) {
+    const aggi_item *a = from, *b = from + w, *a_last = b - 1, *b_last = b + w - 1;
+    aggi_item *last = to + 2 * w - 1;
+    size_t k;
+    for (k = 0; k < w; k++) {
+        const size_t less = b->key < a->key, more = !(b_last->key < a_last->key);
+        to[k] = aggi_pick_item(less, b, a);
+        *(last - k) = aggi_pick_item(more, b_last, a_last);
+        b += less;
+        a += 1 - less;
+        b_last -= more;
+        a_last -= k + 1 < w ? 1 - more : 0;
+    }
+}
+
+/* the same for runs of w and fewer items, n together */
+static void aggi_merge_rest(const aggi_item *from, size_t w, size_t n, aggi_item *to) {
+    const aggi_item *a = from, *b = from + w, *a_end = b, *b_end = from + n;
+    while (a < a_end && b < b_end) *to++ = b->key < a->key ? *b++ : *a++;
+    memcpy(to, a, (size_t)(a_end - a) * sizeof *to);
+    memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *to);
+}
+
 /* Stable merge sort by key: ties stay in index order. v has room for 2 n: scratch behind the n. */
 static void aggi_sort(aggi_item *v, size_t n) {
-    aggi_item *tmp = v + n;
-    size_t width, at, i, j, k;
+    aggi_item *from = v, *to = v + n, *was;
+    size_t width, at;
     for (width = 1; width < n; width *= 2) {
-        for (at = 0; at + width < n; at += 2 * width) {
-            const size_t mid = at + width, end = n - at < 2 * width ? n : at + 2 * width;
-            if (v[mid - 1].key <= v[mid].key) continue;
-            memcpy(tmp, v + at, width * sizeof *v);
-            for (i = 0, j = mid, k = at; i < width; k++)
-                v[k] = j < end && v[j].key < tmp[i].key ? v[j++] : tmp[i++];
-        }
+        for (at = 0; n - at >= 2 * width; at += 2 * width)
+            aggi_merge_pair(from + at, width, to + at);
+        if (n - at > width)
+            aggi_merge_rest(from + at, width, n - at, to + at);
+        else
+            memcpy(to + at, from + at, (n - at) * sizeof *v);
+        was = from;
+        from = to;
+        to = was;
     }
+    if (from != v) memcpy(v, from, n * sizeof *v);
 }
 
 /* item = the n keys and their indices in ascending order; index `first` goes to the front whatever
@@ -2890,7 +2926,18 @@ AGGI_INLINE size_t aggi_count_body(const double *entry, size_t n, double t) {
     return count;
 }
 
-/* the sum of those, in both parts, in 4 lanes */
+/* the largest of them */
+AGGI_INLINE double aggi_largest_body(const double *entry, size_t n) {
+    double lane[8] = {0};
+    size_t j, l;
+    for (j = 0; j + 8 <= n; j += 8)
+        for (l = 0; l < 8; l++) lane[l] = entry[j + l] > lane[l] ? entry[j + l] : lane[l];
+    for (; j < n; j++) lane[0] = aggi_max(lane[0], entry[j]);
+    for (l = 1; l < 8; l++) lane[0] = aggi_max(lane[0], lane[l]);
+    return lane[0];
+}
+
+/* the sum of those below t, in both parts, in 4 lanes */
 AGGI_INLINE void aggi_add_body(const double *entry, size_t n, double t, double *sum, double *rest) {
     double lane[4] = {0}, left[4] = {0};
     size_t j, l;
@@ -2909,6 +2956,10 @@ AGGI_INLINE void aggi_add_body(const double *entry, size_t n, double t, double *
         return aggi_count_body(entry, n, t);                                                       \
     }                                                                                              \
                                                                                                    \
+    attribute static double aggi_largest##suffix(const double *entry, size_t n) {                  \
+        return aggi_largest_body(entry, n);                                                        \
+    }                                                                                              \
+                                                                                                   \
     attribute static void aggi_add##suffix(const double *entry, size_t n, double t, double *sum,   \
                                            double *rest) {                                         \
         aggi_add_body(entry, n, t, sum, rest);                                                     \
@@ -2923,12 +2974,9 @@ static size_t aggi_count_below(const aggi_call *c, const double *entry, double t
    are below, which is the next entry. Bisection over the bits: they are in the order of the
    numbers. Most entries of a row are about as large as the largest, so it starts there. */
 static double aggi_split(const aggi_call *c, const double *entry, size_t keep) {
-    double most = 0;
-    uint64_t low = 0, high;
-    size_t j;
-    for (j = 0; j < c->n; j++) most = aggi_max(most, entry[j]);
-    high = aggi_bits(most);
-    low = aggi_bits(0.25 * most);
+    const double most = AGGI_TWIN_OF_LANES(c->avx2, c->n, aggi_largest)(entry, c->n);
+    uint64_t low = aggi_bits(0.25 * most), high = aggi_bits(most);
+    if (keep == c->n) return aggi_infinity();
     if (aggi_count_below(c, entry, 0.25 * most) > keep) {
         high = low;
         low = 0;
@@ -3785,8 +3833,8 @@ static void aggi_order_sum(const aggi_call *c, size_t i, size_t count) {
     o->peak[i] = o->sum[i];
 }
 
-/* Row p was picked: one neighbour less counts for row i, p itself or, if p is farther, the farthest.
-   When little is left of a sum it is added up anew, or rounding would be seen. */
+/* Row p was picked: one neighbour less counts for row i, p itself or, if it is farther off, the
+   farthest. When little is left of a sum it is added up anew, or rounding would be seen. */
 static void aggi_order_drop(const aggi_call *c, size_t i, size_t p, size_t count) {
     const aggi_order *o = &c->order;
     const uint32_t *nearest = o->nearest + i * c->n;
@@ -4076,10 +4124,10 @@ static void aggi_lanczos_step(aggi_spectrum *g, size_t k) {
 }
 
 /* x I - T = L D L^T for the tridiagonal T of k steps, D in g->pivot: all of it above 0 if and only
-   if x is above the eigenvalues t_i. Returns Laguerre's step towards the largest of them, which does
-   not pass it and is long even if many are close together; -1: x is not above. With d, d', d'' a
-   pivot and its derivatives, sum_i 1/(x - t_i) = sum d'/d, and sum_i 1/(x - t_i)^2 = sum (d'/d)^2 -
-   d''/d. */
+   if x is above the eigenvalues t_i. Returns Laguerre's step towards the largest of them, which
+   does not pass it and is long even if many are close together; -1: x is not above. With d, d', d''
+   a pivot and its derivatives, sum_i 1/(x - t_i) = sum d'/d, and sum_i 1/(x - t_i)^2 =
+   sum (d'/d)^2 - d''/d. */
 static double aggi_ritz_step(aggi_spectrum *g, size_t k, double x) {
     const double n = (double)k;
     double first = 0, second = 0, sum = 0, squares = 0;
@@ -4098,8 +4146,8 @@ static double aggi_ritz_step(aggi_spectrum *g, size_t k, double x) {
     return n / (sum + aggi_root0((n - 1) * (n * squares - sum * sum)));
 }
 
-/* The largest eigenvalue of T, from a bound on it down. Where rounding makes a step too long, nearly
-   all of it is made: the pivots must be those of a number above the eigenvalue. */
+/* The largest eigenvalue of T, from a bound on it down. Where rounding makes a step too long, most
+   of it is made: the pivots must be those of a number above the eigenvalue. */
 static double aggi_ritz_value(aggi_spectrum *g, size_t k) {
     double x = 1e-290, part = 1, step; /* not 0, so that there are pivots */
     size_t i;
