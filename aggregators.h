@@ -832,6 +832,23 @@ static double aggi_median_root(const aggi_item *sorted, size_t n) {
     return a < b ? b * aggi_root0(0.5 + 0.5 * (a / b) * (a / b)) : b;
 }
 
+/* how many of the numbers are below t */
+AGGI_INLINE size_t aggi_count_body(const double *v, size_t n, double t) {
+    size_t j, count = 0;
+    for (j = 0; j < n; j++) count += v[j] < t;
+    return count;
+}
+
+#define AGGI_COUNT_KERNEL(suffix, attribute, vec)                                                  \
+    attribute static size_t aggi_count##suffix(const double *v, size_t n, double t) {              \
+        return aggi_count_body(v, n, t);                                                           \
+    }
+AGGI_TWINS(AGGI_COUNT_KERNEL, aggi_vec, aggi_wide)
+
+static size_t aggi_count_below(int avx2, const double *v, size_t n, double t) {
+    return AGGI_TWIN_OF_LANES(avx2, n, aggi_count)(v, n, t);
+}
+
 /* Sets of rows: one bit each, 64 to a word. */
 #define AGGI_WORDS(n) (((n) + 63) / 64)
 
@@ -947,7 +964,7 @@ typedef struct aggi_cover {
     uint64_t *rest;   /* set: rows in no clique yet */
     uint64_t *common; /* set: rows joined with all of a clique */
     /* what MDA makes of it */
-    aggi_item *radius; /* n^2: diameters to try */
+    double *radius;    /* n (n-1)/2 + 1: diameters to try */
     uint64_t *outside; /* set: rows that the best set found leaves out */
     uint64_t *taken;   /* set: rows known to be in the first such set */
     size_t *chosen;    /* n: the rows of a set as numbers */
@@ -968,7 +985,7 @@ static void aggi_cover_layout(aggi_cover *g, aggi_arena *a, size_t n, size_t f) 
     g->tally = aggi_take_size(a, n + 1);
     g->rest = aggi_take_set(a, words);
     g->common = aggi_take_set(a, words);
-    g->radius = (aggi_item *)aggi_take(a, n * n, sizeof *g->radius);
+    g->radius = aggi_take_f64(a, n * (n - 1) / 2 + 1);
     g->outside = aggi_take_set(a, words);
     g->taken = aggi_take_set(a, words);
     g->chosen = aggi_take_size(a, n);
@@ -2835,42 +2852,76 @@ static double aggi_mda_ball(aggi_call *c, double *least) {
     return aggi_diameter(c, keep);
 }
 
-/* g->radius = the distances in [least, most) that occur, ascending, each once; returns how many */
+/* g->radius = the distances in [least, most) that occur; returns how many */
 static size_t aggi_mda_radii(aggi_call *c, double least, double most) {
-    aggi_item *radius = c->cover.radius;
-    size_t i, j, count = 0, once = 0;
+    double *radius = c->cover.radius;
+    size_t i, j, count = 0;
     for (i = 0; i < c->n; i++) {
         for (j = i + 1; j < c->n; j++) {
             const double r = c->pairs.entry[i * c->n + j];
-            if (!(r >= least && r < most)) continue;
-            radius[count].index = 0;
-            radius[count++].key = r;
+            radius[count] = r;
+            count += r >= least && r < most;
         }
     }
-    aggi_sort(radius, count);
-    for (i = 0; i < count; i++)
-        if (!i || radius[i].key > radius[once - 1].key) radius[once++] = radius[i];
-    return once;
+    return count;
 }
 
-/* The least diameter is one of the radii, or `most` if none will do. g->outside gets its set. */
-static int aggi_mda_bisect(aggi_call *c, size_t radii, double *most) {
+/* A number above least, at most `most`, that between one and three quarters of the radii are below;
+   if ties do not let it be, one that more are below. Bisection over the bits, which are in the
+   order of the numbers. */
+static double aggi_mda_middle(const aggi_call *c, size_t count, double least, double most) {
+    uint64_t low = aggi_bits(least), high = aggi_bits(most);
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        const double t = aggi_from_bits(middle);
+        const size_t below = aggi_count_below(c->avx2, c->cover.radius, count, t);
+        if (below >= count / 4 + 1 && below <= count - count / 4) return t;
+        if (below < count / 4 + 1)
+            low = middle;
+        else
+            high = middle;
+    }
+    return aggi_from_bits(high);
+}
+
+/* the largest of the radii below t */
+static double aggi_mda_below(const double *radius, size_t count, double t) {
+    double most = 0;
+    size_t i;
+    for (i = 0; i < count; i++)
+        if (radius[i] < t) most = aggi_max(most, radius[i]);
+    return most;
+}
+
+/* leaves the radii in [least, most) */
+static size_t aggi_mda_narrow(double *radius, size_t count, double least, double most) {
+    size_t i, left = 0;
+    for (i = 0; i < count; i++) {
+        const double r = radius[i];
+        radius[left] = r;
+        left += r >= least && r < most;
+    }
+    return left;
+}
+
+/* The least diameter is one of the radii, none of which is below `least`, or `most` if none will
+   do. g->outside gets its set. */
+static int aggi_mda_bisect(aggi_call *c, size_t count, double least, double *most) {
     aggi_cover *g = &c->cover;
-    size_t low = 0, high = radii;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+    while (count) {
+        const double t = aggi_mda_middle(c, count, least, *most);
         int found;
-        aggi_far_graph(c, g->radius[middle].key);
+        aggi_far_graph(c, aggi_from_bits(aggi_bits(t) - 1)); /* joined: those t or more apart */
         aggi_cover_start(g);
         found = aggi_find_cover(g);
         if (found < 0) return AGG_INEXACT;
-        if (!found) {
-            low = middle + 1;
-            continue;
+        if (found) {
+            *most = aggi_mda_below(g->radius, count, t);
+            memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
+        } else {
+            least = t;
         }
-        high = middle;
-        *most = g->radius[middle].key;
-        memcpy(g->outside, g->cover, g->words * sizeof *g->outside);
+        count = aggi_mda_narrow(g->radius, count, least, *most);
     }
     return AGG_OK;
 }
@@ -2884,7 +2935,7 @@ static int aggi_mda(aggi_call *c) {
     if (status) return status;
     aggi_cover_begin(c);
     most = aggi_mda_ball(c, &least);
-    status = aggi_mda_bisect(c, aggi_mda_radii(c, least, most), &most);
+    status = aggi_mda_bisect(c, aggi_mda_radii(c, least, most), least, &most);
     aggi_far_graph(c, most);
     if (status == AGG_OK && !aggi_first_set(g)) status = AGG_INEXACT;
     for (i = 0; i < c->n && count < keep; i++)
@@ -2919,13 +2970,6 @@ AGGI_INLINE void aggi_add_exactly(double *sum, double *rest, double v) {
     *sum = s;
 }
 
-/* how many of the entries are below t */
-AGGI_INLINE size_t aggi_count_body(const double *entry, size_t n, double t) {
-    size_t j, count = 0;
-    for (j = 0; j < n; j++) count += entry[j] < t;
-    return count;
-}
-
 /* the largest of them */
 AGGI_INLINE double aggi_largest_body(const double *entry, size_t n) {
     double lane[8] = {0};
@@ -2952,10 +2996,6 @@ AGGI_INLINE void aggi_add_body(const double *entry, size_t n, double t, double *
 }
 
 #define AGGI_LEAST_KERNEL(suffix, attribute, vec)                                                  \
-    attribute static size_t aggi_count##suffix(const double *entry, size_t n, double t) {          \
-        return aggi_count_body(entry, n, t);                                                       \
-    }                                                                                              \
-                                                                                                   \
     attribute static double aggi_largest##suffix(const double *entry, size_t n) {                  \
         return aggi_largest_body(entry, n);                                                        \
     }                                                                                              \
@@ -2966,10 +3006,6 @@ AGGI_INLINE void aggi_add_body(const double *entry, size_t n, double t, double *
     }
 AGGI_TWINS(AGGI_LEAST_KERNEL, aggi_vec, aggi_wide)
 
-static size_t aggi_count_below(const aggi_call *c, const double *entry, double t) {
-    return AGGI_TWIN_OF_LANES(c->avx2, c->n, aggi_count)(entry, c->n, t);
-}
-
 /* A number that `keep` of the entries are below; if ties do not let it be, the largest that fewer
    are below, which is the next entry. Bisection over the bits: they are in the order of the
    numbers. Most entries of a row are about as large as the largest, so it starts there. */
@@ -2977,13 +3013,13 @@ static double aggi_split(const aggi_call *c, const double *entry, size_t keep) {
     const double most = AGGI_TWIN_OF_LANES(c->avx2, c->n, aggi_largest)(entry, c->n);
     uint64_t low = aggi_bits(0.25 * most), high = aggi_bits(most);
     if (keep == c->n) return aggi_infinity();
-    if (aggi_count_below(c, entry, 0.25 * most) > keep) {
+    if (aggi_count_below(c->avx2, entry, c->n, 0.25 * most) > keep) {
         high = low;
         low = 0;
     }
     while (low < high) {
         const uint64_t middle = high - (high - low) / 2;
-        const size_t count = aggi_count_below(c, entry, aggi_from_bits(middle));
+        const size_t count = aggi_count_below(c->avx2, entry, c->n, aggi_from_bits(middle));
         if (count == keep) return aggi_from_bits(middle);
         if (count < keep)
             low = middle;
@@ -3014,7 +3050,7 @@ static double aggi_krum_score(const aggi_call *c, size_t i, size_t neighbours) {
     const size_t keep = neighbours + 1; /* and its own, 0 */
     const double t = aggi_split(c, entry, keep);
     double sum, rest, power = t;
-    size_t missing = keep - aggi_count_below(c, entry, t);
+    size_t missing = keep - aggi_count_below(c->avx2, entry, c->n, t);
     if (c->pairs.roots) return aggi_least_roots(c, entry, t, missing);
     AGGI_TWIN_OF_LANES(c->avx2, c->n, aggi_add)(entry, c->n, t, &sum, &rest);
     for (; missing; missing /= 2, power *= 2)
