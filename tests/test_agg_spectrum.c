@@ -13,13 +13,14 @@ typedef enum cloud {
     CLOUD_NEARLY,  /* they differ in the sixth digit */
     CLOUD_TWO,     /* two that differ in the fifth */
     CLOUD_FAR,     /* one row far off */
+    CLOUD_COMB,    /* eigenvalues at equal distances */
     CLOUD_LINE,
     CLOUD_EQUAL, /* all rows are the same */
     CLOUD_COUNT
 } cloud;
 
-static const char *const cloud_names[] = {"flat", "round", "simplex", "nearly simplex",
-                                          "two",  "far",   "line",    "equal"};
+static const char *const cloud_names[] = {"flat", "round", "simplex", "nearly simplex", "two",
+                                          "far",  "comb",  "line",    "equal"};
 
 static size_t cloud_dim(cloud kind, size_t m) {
     return kind == CLOUD_FLAT ? 4 : kind == CLOUD_ROUND ? 300 : m;
@@ -33,9 +34,11 @@ static void cloud_row(cloud kind, agg_real *x, size_t i, size_t dim, rng *r) {
                           : kind == CLOUD_NEARLY ? unit * (1 + 1e-6 * (double)i)
                           : kind == CLOUD_TWO    ? (k == i / 2 % 2) * side * (k ? 1 : 1.00001)
                           : kind == CLOUD_FAR    ? z + (i == 1) * 1e4
-                          : kind == CLOUD_LINE   ? (double)(i * (k + 1))
-                          : kind == CLOUD_EQUAL  ? 1
-                                                 : z);
+                          : kind == CLOUD_COMB
+                              ? (k == i / 2) * side * sqrt(1 - (double)k / (double)dim)
+                          : kind == CLOUD_LINE  ? (double)(i * (k + 1))
+                          : kind == CLOUD_EQUAL ? 1
+                                                : z);
     }
 }
 
@@ -133,6 +136,28 @@ TEST eigenvectors(cloud kind) {
     PASS();
 }
 
+/* ||A v - value v|| where one cycle of Lanczos is not enough */
+TEST residual_of_many_rows(void) {
+    enum { m = 400 };
+
+    rng r = rng_make(950);
+    double sum = 0;
+    aggi_spectrum *g;
+    lab l;
+    lab_open(&l, CLOUD_COMB, m, &r);
+    g = &l.c.spectrum;
+    aggi_caf_fill(&l.c);
+    (void)aggi_top_eigen(g, 0, aggi_infinity());
+    ASSERT(g->settled);
+    aggi_spectrum_times(g, g->vector, g->basis);
+    for (size_t i = 0; i < m; i++) sum += pow(g->basis[i] - g->value * g->vector[i], 2);
+    ASSERT(sqrt(sum) <= 2e-10 * g->value);
+    (void)aggi_top_eigen(g, 1, aggi_infinity());
+    ASSERT(!g->settled);
+    lab_close(&l);
+    PASS();
+}
+
 /* the start does not hang on what was in scratch before; the sign of a vector is nowhere seen */
 TEST degenerate_is_deterministic(agg_rule rule) {
     const agg_desc d = agg_make_desc(rule, 12, 12, 4);
@@ -201,9 +226,10 @@ TEST caf_out_of_budget(double giants) {
     PASS();
 }
 
-/* after the giants are gone, distances in units of theirs would underflow */
+/* After the giants are gone, distances in units of theirs would underflow (as double), and two more
+   rows that are off would not be seen. */
 TEST caf_of_two_scales(void) {
-    enum { n = 9, f = 2, dim = 3 };
+    enum { n = 24, f = 4, giants = 2, dim = 3 };
 
     const agg_desc d = agg_make_desc(AGG_CAF, n, dim, f);
     const double huge = sqrt((double)REAL_MAX), tiny = 1 / huge;
@@ -212,14 +238,16 @@ TEST caf_of_two_scales(void) {
     agg_real a[dim], b[dim];
     rng r = rng_make(43);
     fill_rows(&x, LAY_RANDOM, &r);
+    for (size_t i = giants; i < f; i++) rows_at(&x, i)[2] = 30;
     for (size_t i = 0; i < n * dim; i++) y.data[i] = (agg_real)((double)x.data[i] * tiny);
-    for (size_t i = 0; i < f; i++) {
+    for (size_t i = 0; i < giants; i++) {
         rows_at(&x, i)[i] = (agg_real)1e4;
         rows_at(&y, i)[i] = (agg_real)huge;
     }
     ASSERT_EQ(AGG_OK, run(&d, x.row, a, &p));
     ASSERT_EQ(AGG_OK, run(&d, y.row, b, &q));
-    for (size_t i = f; i < n; i++) ASSERT_IN_RANGE(p.weight[i], q.weight[i], 1e-2);
+    for (size_t i = 0; i < n; i++) ASSERT_IN_RANGE(p.weight[i], q.weight[i], 1e-2);
+    for (size_t i = 0; i < f; i++) ASSERT(q.weight[i] < 1e-3);
     report_free(&p);
     report_free(&q);
     rows_free(&x);
@@ -259,6 +287,7 @@ SUITE(spectra) {
         greatest_set_test_suffix(cloud_names[kind]);
         RUN_TESTp(eigenvectors, (cloud)kind);
     }
+    RUN_TEST(residual_of_many_rows);
     RUN_RULE(degenerate_is_deterministic, AGG_CAF);
     RUN_RULE(degenerate_is_deterministic, AGG_SMEA);
     RUN_TEST(caf_of_many_rows);

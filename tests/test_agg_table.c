@@ -41,8 +41,8 @@ static const rule_row rule_rows[] = {
      AGGI_PAIRS | AGGI_GM,                     AGGI_WRITTEN, aggi_geometric_median},
     {AGG_MEAN,       "mean",       "n d",            0, 2, 1, 1, DBL_MAX, /* infinite */
      AGGI_BASELINE,                            AGGI_WEIGHTS, aggi_mean},
-    {AGG_BULYAN,     "Bulyan",     "n^2 d + n^3",    0, 4, 3, 3, -1,
-     AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED,  AGGI_WRITTEN, aggi_bulyan},
+    {AGG_BULYAN,     "Bulyan",     "n^2 d",          0, 4, 3, 3, -1,
+     AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED | AGGI_ORDER, AGGI_WRITTEN, aggi_bulyan},
     {AGG_CCLIP,      "CClip",      "n d",            0, 2, 1, 1, -1,
      AGGI_COLUMNS | AGGI_PICKED,               AGGI_WRITTEN, aggi_cclip},
     {AGG_CGE,        "CGE",        "n d",            0, 2, 1, 1, -1,
@@ -169,6 +169,7 @@ static int memory_follows(const aggi_call *c, int needs) {
            !c->columns.block == !(needs & AGGI_COLUMNS) &&
            !c->cover.edge == !(needs & AGGI_COVER) && !c->gm.row == !(needs & AGGI_GM) &&
            !c->spectrum.square == !(needs & AGGI_SPECTRUM) &&
+           !c->order.nearest == !(needs & AGGI_ORDER) &&
            !c->picked.row == !(needs & AGGI_PICKED) && c->x && c->weight && c->out && c->part;
 }
 
