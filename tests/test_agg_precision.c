@@ -112,10 +112,10 @@ TEST long_norms(void) {
 /* What the header says of a distance (DETERMINISM): half of that of its square. Roots of roots add
    a rounding each. */
 #ifdef AGG_DOUBLE
-#define DISTANCE_ERROR 1e-14
+#define DISTANCE_ERROR 0x1p-37
 #define EXACT_ERROR    1e-14
 #else
-#define DISTANCE_ERROR 0x1p-19
+#define DISTANCE_ERROR 0x1p-14
 #define EXACT_ERROR    1e-14
 #endif
 
