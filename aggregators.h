@@ -1267,12 +1267,41 @@ typedef struct aggi_star {
 
 /* clang-format on */
 
-/* What a run is to do of the pairs: all, or those with this mark, at c->part + s * count. */
+/* A run over pairs: `count` sums at c->part + s * count. */
 typedef struct aggi_pairs_job {
     const aggi_call *c;
     size_t count;
     int exact; /* differences in double */
 } aggi_pairs_job;
+
+/* The numbers of all rows that come next, asked for a few at a time while those at hand are worked
+   on. Rows are read in pieces so short that the machine does not see what is coming. */
+typedef struct aggi_ahead {
+    const agg_real *const *x;
+    size_t at, width; /* coordinates; width 0: there are none */
+    size_t row, k;    /* the next to be asked for */
+    size_t n;
+} aggi_ahead;
+
+static aggi_ahead aggi_ahead_make(const aggi_call *c, size_t at, size_t most) {
+    aggi_ahead h;
+    h.x = c->x;
+    h.at = at;
+    h.width = aggi_width(at, c->dim, most);
+    h.row = h.k = 0;
+    h.n = h.width ? c->n : 0;
+    return h;
+}
+
+AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
+    for (; lines && h->row < h->n; lines--) {
+        AGGI_PREFETCH(h->x[h->row] + h->at + h->k);
+        h->k += 64 / sizeof(agg_real);
+        if (h->k < h->width) continue;
+        h->k = 0;
+        h->row++;
+    }
+}
 
 static void aggi_star_lanes(const aggi_pairs_job *job, const aggi_star *t, size_t at, size_t width,
                             double *sum) {
@@ -1314,12 +1343,14 @@ static void aggi_star_add(const aggi_pairs_job *job, const aggi_star *t, size_t 
    in stars of nearly the same size. */
 static void aggi_pairs_chunk(const aggi_pairs_job *job, size_t at, size_t width, double *part) {
     const size_t n = job->c->n;
+    aggi_ahead next = aggi_ahead_make(job->c, at + width, AGGI_NARROW);
     aggi_star t;
     size_t i, j, stars;
     t.zoom = aggi_zoom_make(AGGI_FAIR);
     for (i = 0; i < n; i++) {
         t.from = job->c->x[i];
         for (j = i + 1; j < n; j += t.m) {
+            aggi_ask(&next, 24);
             stars = (n - j + AGGI_STAR - 1) / AGGI_STAR;
             t.m = (n - j + stars - 1) / stars;
             memcpy(t.to, job->c->x + j, t.m * sizeof *t.to);
@@ -1444,18 +1475,21 @@ static void aggi_pair_doubt(aggi_call *c, size_t i, size_t j, unsigned kind) {
 }
 
 /* Enters the sums of all pairs into the upper half of the matrix. */
-static void aggi_pairs_enter(aggi_call *c, int exact) {
+static size_t aggi_pairs_enter(aggi_call *c, int exact) {
     const size_t n = c->n;
     const double *sum = c->part;
-    size_t i, j;
+    size_t i, j, doubts = 0;
     memset(c->pairs.mark, 0, n * n);
     for (i = 0; i < n; i++) {
         for (j = i + 1; j < n; j++, sum++) {
             const unsigned kind = aggi_zoom_for(*sum, exact);
             c->pairs.entry[i * n + j] = *sum;
-            if (kind != AGGI_FAIR) aggi_pair_doubt(c, i, j, kind);
+            if (kind == AGGI_FAIR) continue;
+            aggi_pair_doubt(c, i, j, kind);
+            doubts++;
         }
     }
+    return doubts;
 }
 
 /* Rows i < j are equal if both are equal to the same row before them. */
@@ -1579,14 +1613,18 @@ static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
         }                                                                                          \
     }                                                                                              \
     attribute static void aggi_gram##suffix(const agg_real *pack, size_t threes, size_t width,     \
-                                            double *part) {                                        \
-        const size_t far_apart = 3 * AGGI_PACKED;                                                  \
+                                            aggi_ahead *next, double *part) {                      \
+        const size_t far_apart = 3 * AGGI_PACKED, lines = 200 / threes + 1;                        \
         size_t panel, i, j;                                                                        \
-        for (panel = 0; panel < threes; panel += 4)                                                \
-            for (i = panel; i < threes; i++)                                                       \
-                for (j = panel; j < panel + 4 && j <= i; j++)                                      \
+        for (panel = 0; panel < threes; panel += 4) {                                              \
+            for (i = panel; i < threes; i++) {                                                     \
+                for (j = panel; j < panel + 4 && j <= i; j++) {                                    \
+                    aggi_ask(next, lines);                                                         \
                     aggi_dots##suffix(pack + i * far_apart, pack + j * far_apart, width,           \
                                       part + 9 * (i * (i + 1) / 2 + j));                           \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
     }                                                                                              \
     attribute static void aggi_pack##suffix(const agg_real *AGGI_RESTRICT x,                       \
                                             const agg_real *AGGI_RESTRICT o, size_t width,         \
@@ -1630,8 +1668,10 @@ static void aggi_gram_run(void *arg, size_t s) {
     memset(part, 0, job->count * sizeof *part);
     memset(pack, 0, 3 * threes * AGGI_PACKED * sizeof *pack);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        aggi_ahead next;
         size_t lanes;
         width = aggi_width(at, end, AGGI_PACKED);
+        next = aggi_ahead_make(c, at + width, AGGI_PACKED);
         lanes = (width + AGGI_LANES - 1) / AGGI_LANES * AGGI_LANES;
         for (i = 0; i < c->n; i++) {
             agg_real *to = pack + i * AGGI_PACKED;
@@ -1639,34 +1679,35 @@ static void aggi_gram_run(void *arg, size_t s) {
             AGGI_TWIN(c->avx2, aggi_pack)(c->x[i] + at, c->x[p->center] + at, width,
                                           aggi_zoom_by(p->size[i]), to);
         }
-        AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, part);
+        AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, &next, part);
     }
 }
 
-/* a_i.a_j, j <= i */
-static double aggi_gram_at(const aggi_call *c, size_t i, size_t j) {
-    return c->part[9 * ((i / 3) * (i / 3 + 1) / 2 + j / 3) + 3 * (i % 3) + j % 3];
+/* where c->part has a_i.a_j, i <= j */
+AGGI_INLINE size_t aggi_gram_at(size_t i, size_t j) {
+    return 9 * ((j / 3) * (j / 3 + 1) / 2 + i / 3) + 3 * (j % 3) + i % 3;
 }
 
-/* Enters the pair i < j by the dot products; returns 1 if it has to be done again. */
+/* Enters the pair i < j by the dot products, p->score having a_i.a_i; returns 1 if it has to be
+   done again. */
 static int aggi_gram_enter(aggi_call *c, size_t i, size_t j) {
-    const int *size = c->pairs.size, larger = size[i] > size[j] ? size[i] : size[j];
-    const unsigned kind = larger > 450    ? AGGI_SHRUNK
-                          : larger < -450 ? AGGI_GROWN
-                                          : AGGI_FAIR;
-    const int back = aggi_zoom_make(kind).exponent;
-    double squares, dot = aggi_gram_at(c, j, i), least = AGGI_TINY, v;
-    if (size[i] || size[j]) {
-        squares = aggi_scaled(aggi_gram_at(c, i, i), 2 * size[i] - back) +
-                  aggi_scaled(aggi_gram_at(c, j, j), 2 * size[j] - back);
-        dot = aggi_scaled(dot, size[i] + size[j] - back);
+    const aggi_pairs *p = &c->pairs;
+    const int a = p->size[i], b = p->size[j], larger = a > b ? a : b;
+    double squares = p->score[i] + p->score[j], dot = c->part[aggi_gram_at(i, j)];
+    double least = AGGI_TINY, v;
+    unsigned kind = AGGI_FAIR;
+    if (a || b) {
+        int back;
+        kind = larger > 450 ? AGGI_SHRUNK : larger < -450 ? AGGI_GROWN : AGGI_FAIR;
+        back = aggi_zoom_make(kind).exponent;
+        squares =
+            aggi_scaled(p->score[i], 2 * a - back) + aggi_scaled(p->score[j], 2 * b - back);
+        dot = aggi_scaled(dot, a + b - back);
         least = aggi_scaled(least, 2 * larger - back);
-    } else {
-        squares = aggi_gram_at(c, i, i) + aggi_gram_at(c, j, j);
     }
     v = squares - 2 * dot;
-    c->pairs.entry[i * c->n + j] = v;
-    c->pairs.mark[i * c->n + j] = (unsigned char)kind;
+    p->entry[i * c->n + j] = v;
+    p->mark[i * c->n + j] = (unsigned char)kind;
     return !aggi_finite(v) || !(AGGI_GRAM_ERROR * (squares + 2 * least) <= AGGI_DOUBT * v);
 }
 
@@ -1674,6 +1715,7 @@ static int aggi_gram_enter(aggi_call *c, size_t i, size_t j) {
 static size_t aggi_gram_enter_all(aggi_call *c) {
     size_t i, j, doubts = 0;
     memset(c->pairs.mark, 0, c->n * c->n);
+    for (i = 0; i < c->n; i++) c->pairs.score[i] = c->part[aggi_gram_at(i, i)];
     for (i = 0; i < c->n; i++) {
         for (j = i + 1; j < c->n; j++) {
             if (!aggi_gram_enter(c, i, j)) continue;
@@ -1685,7 +1727,7 @@ static size_t aggi_gram_enter_all(aggi_call *c) {
 }
 
 /* The row in the middle: of the smallest ball of a majority, by the upper half of the matrix as it
-   is, sampled or in doubt. */
+   is. */
 static size_t aggi_gram_center(aggi_call *c) {
     double *entry = c->pairs.entry, radius;
     const size_t n = c->n;
@@ -1722,28 +1764,44 @@ static int aggi_sample_size(const agg_real *x, const agg_real *o, size_t count) 
     return most > 0 ? aggi_exponent(most) : 0;
 }
 
-/* p->center and p->size by a sample */
-static void aggi_gram_begin(aggi_call *c) {
-    aggi_pairs *p = &c->pairs;
+/* p->score = squared distances of all rows from row i, by the sample in p->pack */
+static void aggi_sample_distances(aggi_call *c, size_t i, size_t count) {
+    const aggi_pairs *p = &c->pairs;
     aggi_pairs_job job;
     aggi_star t;
-    size_t i, j, count = 0;
+    size_t j;
     job.c = c;
-    job.exact = 1;
-    job.count = 0;
-    for (i = 0; i < c->n; i++) count = aggi_sample(c, c->x[i], p->pack + i * AGGI_PACKED);
+    job.exact = 0;
+    job.count = c->n;
+    t.from = p->pack + i * AGGI_PACKED;
     t.zoom = aggi_zoom_make(AGGI_FAIR);
-    for (i = 0; i < c->n; i++) {
-        t.from = p->pack + i * AGGI_PACKED;
-        for (j = i + 1; j < c->n; j += t.m) {
-            for (t.m = 0; t.m < AGGI_STAR && j + t.m < c->n; t.m++)
-                t.to[t.m] = p->pack + (j + t.m) * AGGI_PACKED;
-            memset(p->entry + i * c->n + j, 0, t.m * sizeof *p->entry);
-            aggi_star_add(&job, &t, 0, count, p->entry + i * c->n + j);
+    for (j = 0; j < c->n; j += t.m) {
+        for (t.m = 0; t.m < AGGI_STAR && j + t.m < c->n; t.m++) {
+            t.to[t.m] = p->pack + (j + t.m) * AGGI_PACKED;
+            p->score[j + t.m] = 0;
         }
+        aggi_star_add(&job, &t, 0, count, p->score + j);
     }
-    p->center = aggi_gram_center(c);
-    for (i = 0; i < c->n; i++)
+    for (j = 0; j < c->n; j++)
+        if (!aggi_finite(p->score[j])) p->score[j] = aggi_infinity();
+}
+
+/* p->center and p->size by a sample: of some rows the one whose ball of a majority is smallest */
+static void aggi_gram_begin(aggi_call *c) {
+    aggi_pairs *p = &c->pairs;
+    const size_t n = c->n, tries = n < 24 ? n : 24;
+    double radius = aggi_infinity();
+    size_t i, t, count = 0;
+    for (i = 0; i < n; i++) count = aggi_sample(c, c->x[i], p->pack + i * AGGI_PACKED);
+    p->center = 0;
+    for (t = 0; t < tries; t++) {
+        aggi_sample_distances(c, t * n / tries, count);
+        aggi_rank(c->item, p->score, n, n);
+        if (!(c->item[n / 2].key < radius)) continue;
+        radius = c->item[n / 2].key;
+        p->center = t * n / tries;
+    }
+    for (i = 0; i < n; i++)
         p->size[i] = aggi_size_of(aggi_sample_size(p->pack + i * AGGI_PACKED,
                                                    p->pack + p->center * AGGI_PACKED, count));
 }
@@ -1771,28 +1829,30 @@ static int aggi_gram_improve(aggi_call *c) {
 }
 
 /* All pairs by dot products. If the row they are seen from was a bad choice, or some rows are much
-   larger than the sample said, once more. */
-static void aggi_gram_pairs(aggi_call *c) {
+   larger than the sample said, once more: but not for a NaN. Returns how many are in doubt. */
+static size_t aggi_gram_pairs(aggi_call *c) {
     const size_t few = c->n * (c->n - 1) / 8;
+    size_t doubts;
     aggi_pairs_job job;
     job.c = c;
     job.exact = 0;
     job.count = aggi_gram_sums(c->n);
     aggi_gram_begin(c);
     aggi_add_slices(c, aggi_gram_run, &job, job.count);
-    if (aggi_gram_enter_all(c) <= few || !aggi_gram_improve(c)) return;
+    doubts = aggi_gram_enter_all(c);
+    if (doubts <= few || aggi_pairs_again(c, 0) || !aggi_gram_improve(c)) return doubts;
     aggi_add_slices(c, aggi_gram_run, &job, job.count);
-    (void)aggi_gram_enter_all(c);
+    return aggi_gram_enter_all(c);
 }
 
-/* All pairs by differences. */
-static void aggi_star_pairs(aggi_call *c, int exact) {
+/* All pairs by differences. Returns how many are in doubt. */
+static size_t aggi_star_pairs(aggi_call *c, int exact) {
     aggi_pairs_job job;
     job.c = c;
     job.exact = exact;
     job.count = c->n * (c->n - 1) / 2;
     aggi_add_slices(c, aggi_pairs_run, &job, job.count);
-    aggi_pairs_enter(c, exact);
+    return aggi_pairs_enter(c, exact);
 }
 
 /* The exponents of the squared distances, from *low to *high; 0 where all rows are equal. */
@@ -1827,7 +1887,8 @@ static void aggi_pairs_finish(aggi_call *c) {
     for (i = 0; i < n; i++) {
         p->entry[i * n + i] = 0;
         for (j = i + 1; j < n; j++) {
-            const int e = aggi_zoom_make(p->mark[i * n + j]).exponent - unit;
+            const unsigned kind = p->mark[i * n + j];
+            const int e = (kind ? aggi_zoom_make(kind).exponent : 0) - unit;
             double v = p->entry[i * n + j];
             if (p->roots)
                 v = aggi_root0(aggi_root0(v)) * aggi_pow2(e / 4);
@@ -1840,13 +1901,12 @@ static void aggi_pairs_finish(aggi_call *c) {
 
 /* Fills c->pairs for the rows in play; exact: floats are subtracted and squared in double. */
 static int aggi_find_pairs(aggi_call *c, int exact) {
-    if (aggi_has_gram(c->n, c->dim) && !exact)
-        aggi_gram_pairs(c);
-    else
-        aggi_star_pairs(c, exact);
-    if (aggi_pairs_again(c, exact)) return AGGI_NOT_FINITE;
-    aggi_pairs_rest(c);
-    (void)aggi_pairs_again(c, exact);
+    const int gram = aggi_has_gram(c->n, c->dim) && !exact;
+    if (gram ? aggi_gram_pairs(c) : aggi_star_pairs(c, exact)) {
+        if (aggi_pairs_again(c, exact)) return AGGI_NOT_FINITE;
+        aggi_pairs_rest(c);
+        (void)aggi_pairs_again(c, exact);
+    }
     aggi_pairs_finish(c);
     return AGG_OK;
 }
