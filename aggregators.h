@@ -1274,35 +1274,6 @@ typedef struct aggi_pairs_job {
     int exact; /* differences in double */
 } aggi_pairs_job;
 
-/* The numbers of all rows that come next, asked for a few at a time while those at hand are worked
-   on. Rows are read in pieces so short that the machine does not see what is coming. */
-typedef struct aggi_ahead {
-    const agg_real *const *x;
-    size_t at, width; /* coordinates; width 0: there are none */
-    size_t row, k;    /* the next to be asked for */
-    size_t n;
-} aggi_ahead;
-
-static aggi_ahead aggi_ahead_make(const aggi_call *c, size_t at, size_t most) {
-    aggi_ahead h;
-    h.x = c->x;
-    h.at = at;
-    h.width = aggi_width(at, c->dim, most);
-    h.row = h.k = 0;
-    h.n = h.width ? c->n : 0;
-    return h;
-}
-
-AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
-    for (; lines && h->row < h->n; lines--) {
-        AGGI_PREFETCH(h->x[h->row] + h->at + h->k);
-        h->k += 64 / sizeof(agg_real);
-        if (h->k < h->width) continue;
-        h->k = 0;
-        h->row++;
-    }
-}
-
 static void aggi_star_lanes(const aggi_pairs_job *job, const aggi_star *t, size_t at, size_t width,
                             double *sum) {
     if (t->zoom.exponent)
@@ -1343,14 +1314,12 @@ static void aggi_star_add(const aggi_pairs_job *job, const aggi_star *t, size_t 
    in stars of nearly the same size. */
 static void aggi_pairs_chunk(const aggi_pairs_job *job, size_t at, size_t width, double *part) {
     const size_t n = job->c->n;
-    aggi_ahead next = aggi_ahead_make(job->c, at + width, AGGI_NARROW);
     aggi_star t;
     size_t i, j, stars;
     t.zoom = aggi_zoom_make(AGGI_FAIR);
     for (i = 0; i < n; i++) {
         t.from = job->c->x[i];
         for (j = i + 1; j < n; j += t.m) {
-            aggi_ask(&next, 24);
             stars = (n - j + AGGI_STAR - 1) / AGGI_STAR;
             t.m = (n - j + stars - 1) / stars;
             memcpy(t.to, job->c->x + j, t.m * sizeof *t.to);
@@ -1527,6 +1496,12 @@ static void aggi_by_distance(aggi_call *c, size_t i) {
     aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
 }
 
+static size_t aggi_count_below(const double *v, size_t n, double limit) {
+    size_t i, count = 0;
+    for (i = 0; i < n; i++) count += v[i] < limit;
+    return count;
+}
+
 /* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
    at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
    .. count-1]. */
@@ -1534,16 +1509,43 @@ static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
     size_t i, best = 0;
     *radius = aggi_infinity();
     for (i = 0; i < c->n; i++) {
-        const double *row = c->pairs.entry + i * c->n;
-        size_t closer = 0, j;
-        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
-        if (closer < count) continue; /* no smaller ball here: spare the sort */
+        if (aggi_count_below(c->pairs.entry + i * c->n, c->n, *radius) < count)
+            continue; /* no smaller ball here: spare the sort */
         aggi_by_distance(c, i);
         *radius = c->item[count - 1].key;
         best = i;
     }
     aggi_by_distance(c, best);
     return best;
+}
+
+/* The numbers of all rows that come next, asked for a few at a time while those at hand are worked
+   on. Rows are read in pieces so short that the machine does not see what is coming. */
+typedef struct aggi_ahead {
+    const agg_real *const *x;
+    size_t at, width; /* coordinates; width 0: there are none */
+    size_t row, k;    /* the next to be asked for */
+    size_t n;
+} aggi_ahead;
+
+static aggi_ahead aggi_ahead_make(const aggi_call *c, size_t at, size_t most) {
+    aggi_ahead h;
+    h.x = c->x;
+    h.at = at;
+    h.width = aggi_width(at, c->dim, most);
+    h.row = h.k = 0;
+    h.n = h.width ? c->n : 0;
+    return h;
+}
+
+AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
+    for (; lines && h->row < h->n; lines--) {
+        AGGI_PREFETCH(h->x[h->row] + h->at + h->k);
+        h->k += 64 / sizeof(agg_real);
+        if (h->k < h->width) continue;
+        h->k = 0;
+        h->row++;
+    }
 }
 
 /* Many rows. With a_i = x_i - x_o, seen from a row o among the others, ||x_i - x_j||^2 = a_i.a_i +
@@ -1683,44 +1685,46 @@ static void aggi_gram_run(void *arg, size_t s) {
     }
 }
 
-/* where c->part has a_i.a_j, i <= j */
-AGGI_INLINE size_t aggi_gram_at(size_t i, size_t j) {
-    return 9 * ((j / 3) * (j / 3 + 1) / 2 + i / 3) + 3 * (j % 3) + i % 3;
+/* c->part has the dot products of three rows with three, those of rows 3 q with rows 3 p here,
+   p <= q: that of rows 3 p + r and 3 q + s is number 3 s + r. */
+static const double *aggi_gram_at(const aggi_call *c, size_t p, size_t q) {
+    return c->part + 9 * (q * (q + 1) / 2 + p);
 }
 
-/* Enters the pair i < j by the dot products, p->score having a_i.a_i; returns 1 if it has to be
-   done again. */
-static int aggi_gram_enter(aggi_call *c, size_t i, size_t j) {
+/* Enters the pair i < j by a_i.a_j, p->score having a_i.a_i; returns 1 if it is in doubt. */
+static int aggi_gram_enter(aggi_call *c, size_t i, size_t j, double dot) {
     const aggi_pairs *p = &c->pairs;
     const int a = p->size[i], b = p->size[j], larger = a > b ? a : b;
-    double squares = p->score[i] + p->score[j], dot = c->part[aggi_gram_at(i, j)];
-    double least = AGGI_TINY, v;
+    double squares = p->score[i] + p->score[j], least = AGGI_TINY, v;
     unsigned kind = AGGI_FAIR;
     if (a || b) {
         int back;
         kind = larger > 450 ? AGGI_SHRUNK : larger < -450 ? AGGI_GROWN : AGGI_FAIR;
         back = aggi_zoom_make(kind).exponent;
-        squares =
-            aggi_scaled(p->score[i], 2 * a - back) + aggi_scaled(p->score[j], 2 * b - back);
+        squares = aggi_scaled(p->score[i], 2 * a - back) + aggi_scaled(p->score[j], 2 * b - back);
         dot = aggi_scaled(dot, a + b - back);
         least = aggi_scaled(least, 2 * larger - back);
     }
     v = squares - 2 * dot;
     p->entry[i * c->n + j] = v;
     p->mark[i * c->n + j] = (unsigned char)kind;
-    return !aggi_finite(v) || !(AGGI_GRAM_ERROR * (squares + 2 * least) <= AGGI_DOUBT * v);
+    if (aggi_finite(v) && AGGI_GRAM_ERROR * (squares + 2 * least) <= AGGI_DOUBT * v) return 0;
+    aggi_pair_doubt(c, i, j, AGGI_FAIR);
+    return 1;
 }
 
 /* Enters all pairs into the upper half of the matrix; returns how many are in doubt. */
 static size_t aggi_gram_enter_all(aggi_call *c) {
-    size_t i, j, doubts = 0;
+    const size_t threes = aggi_threes(c->n);
+    size_t p, q, i, j, doubts = 0;
     memset(c->pairs.mark, 0, c->n * c->n);
-    for (i = 0; i < c->n; i++) c->pairs.score[i] = c->part[aggi_gram_at(i, i)];
-    for (i = 0; i < c->n; i++) {
-        for (j = i + 1; j < c->n; j++) {
-            if (!aggi_gram_enter(c, i, j)) continue;
-            aggi_pair_doubt(c, i, j, AGGI_FAIR);
-            doubts++;
+    for (i = 0; i < c->n; i++) c->pairs.score[i] = aggi_gram_at(c, i / 3, i / 3)[4 * (i % 3)];
+    for (q = 0; q < threes; q++) { /* as c->part has them */
+        for (p = 0; p <= q; p++) {
+            const double *dot = aggi_gram_at(c, p, q);
+            for (i = 3 * p; i < 3 * p + 3; i++)
+                for (j = q > p ? 3 * q : i + 1; j < 3 * q + 3 && j < c->n; j++)
+                    doubts += (size_t)aggi_gram_enter(c, i, j, dot[3 * (j - 3 * q) + i - 3 * p]);
         }
     }
     return doubts;
@@ -1796,8 +1800,8 @@ static void aggi_gram_begin(aggi_call *c) {
     p->center = 0;
     for (t = 0; t < tries; t++) {
         aggi_sample_distances(c, t * n / tries, count);
+        if (aggi_count_below(p->score, n, radius) <= n / 2) continue; /* no smaller ball here */
         aggi_rank(c->item, p->score, n, n);
-        if (!(c->item[n / 2].key < radius)) continue;
         radius = c->item[n / 2].key;
         p->center = t * n / tries;
     }
@@ -1872,29 +1876,34 @@ static void aggi_pairs_range(const aggi_call *c, int *low, int *high) {
     if (*low > *high) *low = *high = 0;
 }
 
+/* entry = the pair's squared distance, or root, from the sum as its zoom made it */
+AGGI_INLINE double aggi_pair_value(const aggi_pairs *p, size_t at, int unit) {
+    const unsigned kind = p->mark[at];
+    const int e = (kind ? aggi_zoom_make(kind).exponent : 0) - unit;
+    const double v = p->entry[at];
+    if (p->roots) return aggi_root0(aggi_root0(v)) * aggi_pow2(e / 4);
+    return e ? aggi_scaled(v, e) : v;
+}
+
 /* Squared distances of doubles may not fit a double. Then the matrix is wide, and has them in a
-   unit of its own, a power of two; if there is no such unit for all, it has roots. */
+   unit of its own, a power of two; if there is no such unit for all, it has roots. The other half
+   is filled by columns few enough to stay in the cache. */
 static void aggi_pairs_finish(aggi_call *c) {
-    const size_t n = c->n;
+    const size_t n = c->n, few = 64;
     aggi_pairs *p = &c->pairs;
     int low = 0, high = 0, unit;
-    size_t i, j;
+    size_t from, i, j;
     if (sizeof(agg_real) == sizeof(double)) aggi_pairs_range(c, &low, &high);
     p->wide = low < -960 || high > 960;
     p->roots = high - low > 1900;
     unit = p->wide && !p->roots ? (low + high) / 8 * 4 : 0;
     p->unit = aggi_pow2(unit / 4);
-    for (i = 0; i < n; i++) {
-        p->entry[i * n + i] = 0;
-        for (j = i + 1; j < n; j++) {
-            const unsigned kind = p->mark[i * n + j];
-            const int e = (kind ? aggi_zoom_make(kind).exponent : 0) - unit;
-            double v = p->entry[i * n + j];
-            if (p->roots)
-                v = aggi_root0(aggi_root0(v)) * aggi_pow2(e / 4);
-            else if (e)
-                v = aggi_scaled(v, e);
-            p->entry[i * n + j] = p->entry[j * n + i] = v;
+    for (from = 0; from < n; from += few) {
+        const size_t end = from + aggi_width(from, n, few);
+        for (i = 0; i < end; i++) {
+            p->entry[i * n + i] = 0;
+            for (j = i < from ? from : i + 1; j < end; j++)
+                p->entry[i * n + j] = p->entry[j * n + i] = aggi_pair_value(p, i * n + j, unit);
         }
     }
 }
