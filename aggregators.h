@@ -649,9 +649,11 @@ AGGI_END_CODE
 #ifdef AGG_DOUBLE
   #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
   #define AGGI_HUGE 1e280
+  #define AGGI_HUGE_SEEN AGGI_HUGE /* a part of a sum beyond this foretells it */
 #else
   #define AGGI_TINY 1e-24
   #define AGGI_HUGE 1e300
+  #define AGGI_HUGE_SEEN 1e33
 #endif
 
 /* clang-format on */
@@ -1343,8 +1345,8 @@ static void aggi_pairs_run(void *arg, size_t s) {
 }
 
 /* Pairs that are done again have a mark, their zoom and one of these. */
-#define AGGI_NOW   4u /* in this run */
-#define AGGI_NEXT  8u /* in the next */
+#define AGGI_NOW   4u  /* in this run */
+#define AGGI_NEXT  8u  /* in the next */
 #define AGGI_LATER 16u /* after these, if need be */
 
 /* the next of row i's pairs, from j on, that has the mark; n: there is none */
@@ -1379,7 +1381,7 @@ static void aggi_again_run(void *arg, size_t s) {
     memset(part, 0, job->count * sizeof *part);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         double *to = part;
-        width = aggi_width(at, end, AGGI_CHUNK);
+        width = aggi_width(at, end, c->n < AGGI_GRAM ? AGGI_NARROW : AGGI_CHUNK);
         for (i = 0; i < c->n; i++) {
             unsigned kind;
             for (kind = AGGI_FAIR; kind <= AGGI_GROWN; kind++)
@@ -1388,8 +1390,14 @@ static void aggi_again_run(void *arg, size_t s) {
     }
 }
 
-/* Enters the sums of a run. A sum in doubt is to be made once more, zoomed; one that is not finite
-   even so convicts a row. */
+/* How is a sum to be made that came out so when it was made as `kind`? The same: it is good. */
+static unsigned aggi_zoom_next(double sum, unsigned kind, int exact) {
+    if (kind == AGGI_FAIR) return aggi_zoom_for(sum, exact);
+    if (kind == AGGI_SHRUNK) return sum < AGGI_TINY ? AGGI_FAIR : kind;
+    return aggi_finite(sum) && sum <= AGGI_HUGE ? kind : AGGI_FAIR;
+}
+
+/* Enters the sums of a run. One that is not finite although rows were shrunk convicts a row. */
 static int aggi_again_enter(aggi_call *c, int exact) {
     const double *sum = c->part;
     size_t i, j;
@@ -1397,8 +1405,8 @@ static int aggi_again_enter(aggi_call *c, int exact) {
     for (i = 0; i < c->n; i++) {
         for (kind = AGGI_FAIR; kind <= AGGI_GROWN; kind++) {
             for (j = i; (j = aggi_next_marked(c, i, j + 1, AGGI_NOW | kind)) < c->n; sum++) {
-                const unsigned next = kind == AGGI_FAIR ? aggi_zoom_for(*sum, exact) : kind;
-                if (kind != AGGI_FAIR && !aggi_finite(*sum)) return AGGI_NOT_FINITE;
+                const unsigned next = aggi_zoom_next(*sum, kind, exact);
+                if (kind == AGGI_SHRUNK && !aggi_finite(*sum)) return AGGI_NOT_FINITE;
                 c->pairs.entry[i * c->n + j] = *sum;
                 c->pairs.mark[i * c->n + j] =
                     (unsigned char)(next == kind ? kind : AGGI_NEXT | next);
@@ -1419,13 +1427,13 @@ static size_t aggi_again_count(aggi_call *c) {
     return now;
 }
 
-/* All pairs marked AGGI_NOW: as they are, and those then in doubt zoomed. */
+/* All pairs marked AGGI_NOW; those then in doubt as they need it. */
 static int aggi_pairs_again(aggi_call *c, int exact) {
     aggi_pairs_job job;
     int run;
     job.c = c;
     job.exact = exact;
-    for (run = 0; run < 2; run++) {
+    for (run = 0; run < 3; run++) {
         job.count = aggi_again_count(c);
         if (!job.count) break;
         aggi_add_slices(c, aggi_again_run, &job, job.count);
@@ -1678,8 +1686,8 @@ static void aggi_gram_run(void *arg, size_t s) {
         for (i = 0; i < c->n; i++) {
             agg_real *to = pack + i * AGGI_PACKED;
             memset(to + width, 0, (lanes - width) * sizeof *to);
-            AGGI_TWIN(c->avx2, aggi_pack)(c->x[i] + at, c->x[p->center] + at, width,
-                                          aggi_zoom_by(p->size[i]), to);
+            AGGI_TWIN(c->avx2, aggi_pack)
+            (c->x[i] + at, c->x[p->center] + at, width, aggi_zoom_by(p->size[i]), to);
         }
         AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, &next, part);
     }
@@ -1746,14 +1754,32 @@ static size_t aggi_gram_center(aggi_call *c) {
     return aggi_best_ball(c, n / 2 + 1, &radius);
 }
 
-/* A sample of the coordinates, groups of 8 all over the row. Returns how many. */
-static size_t aggi_sample(const aggi_call *c, const agg_real *x, agg_real *to) {
-    const size_t most = AGGI_PACKED / 8, want = c->dim / 256;
-    const size_t groups = want > most ? most : want < 8 ? 8 : want;
+/* A sample of the coordinates, at most so many groups of 8, all over the row; returns how many
+   numbers. */
+static size_t aggi_sample(const aggi_call *c, const agg_real *x, size_t most, agg_real *to) {
+    const size_t want = c->dim / 256, groups = want > most ? most : want < 8 ? 8 : want;
     size_t g;
     for (g = 0; g < groups; g++)
         memcpy(to + 8 * g, x + (c->dim - 8) / (groups - 1) * g, 8 * sizeof *to);
     return 8 * groups;
+}
+
+/* sum = squared distances of m rows, `apart` from each other, from another */
+static void aggi_sample_distances(const aggi_call *c, const agg_real *from, const agg_real *to,
+                                  size_t apart, size_t m, size_t count, double *sum) {
+    aggi_pairs_job job;
+    aggi_star t;
+    size_t j;
+    job.c = c;
+    job.exact = 1;
+    job.count = m;
+    t.from = from;
+    t.zoom = aggi_zoom_make(AGGI_FAIR);
+    memset(sum, 0, m * sizeof *sum);
+    for (j = 0; j < m; j += t.m) {
+        for (t.m = 0; t.m < AGGI_STAR && j + t.m < m; t.m++) t.to[t.m] = to + (j + t.m) * apart;
+        aggi_star_add(&job, &t, 0, count, sum + j);
+    }
 }
 
 /* log2 of the largest number of x - o */
@@ -1768,46 +1794,28 @@ static int aggi_sample_size(const agg_real *x, const agg_real *o, size_t count) 
     return most > 0 ? aggi_exponent(most) : 0;
 }
 
-/* p->score = squared distances of all rows from row i, by the sample in p->pack */
-static void aggi_sample_distances(aggi_call *c, size_t i, size_t count) {
-    const aggi_pairs *p = &c->pairs;
-    aggi_pairs_job job;
-    aggi_star t;
-    size_t j;
-    job.c = c;
-    job.exact = 0;
-    job.count = c->n;
-    t.from = p->pack + i * AGGI_PACKED;
-    t.zoom = aggi_zoom_make(AGGI_FAIR);
-    for (j = 0; j < c->n; j += t.m) {
-        for (t.m = 0; t.m < AGGI_STAR && j + t.m < c->n; t.m++) {
-            t.to[t.m] = p->pack + (j + t.m) * AGGI_PACKED;
-            p->score[j + t.m] = 0;
-        }
-        aggi_star_add(&job, &t, 0, count, p->score + j);
-    }
-    for (j = 0; j < c->n; j++)
-        if (!aggi_finite(p->score[j])) p->score[j] = aggi_infinity();
-}
-
 /* p->center and p->size by a sample: of some rows the one whose ball of a majority is smallest */
 static void aggi_gram_begin(aggi_call *c) {
     aggi_pairs *p = &c->pairs;
     const size_t n = c->n, tries = n < 24 ? n : 24;
     double radius = aggi_infinity();
-    size_t i, t, count = 0;
-    for (i = 0; i < n; i++) count = aggi_sample(c, c->x[i], p->pack + i * AGGI_PACKED);
+    size_t i, j, t, count = 0;
+    for (i = 0; i < n; i++)
+        count = aggi_sample(c, c->x[i], AGGI_PACKED / 8, p->pack + i * AGGI_PACKED);
     p->center = 0;
     for (t = 0; t < tries; t++) {
-        aggi_sample_distances(c, t * n / tries, count);
+        aggi_sample_distances(c, p->pack + t * n / tries * AGGI_PACKED, p->pack, AGGI_PACKED, n,
+                              count, p->score);
+        for (j = 0; j < n; j++)
+            if (!aggi_finite(p->score[j])) p->score[j] = aggi_infinity();
         if (aggi_count_below(p->score, n, radius) <= n / 2) continue; /* no smaller ball here */
         aggi_rank(c->item, p->score, n, n);
         radius = c->item[n / 2].key;
         p->center = t * n / tries;
     }
     for (i = 0; i < n; i++)
-        p->size[i] = aggi_size_of(aggi_sample_size(p->pack + i * AGGI_PACKED,
-                                                   p->pack + p->center * AGGI_PACKED, count));
+        p->size[i] = aggi_size_of(
+            aggi_sample_size(p->pack + i * AGGI_PACKED, p->pack + p->center * AGGI_PACKED, count));
 }
 
 /* p->center and p->size by a first pass that was not good enough. Returns 0 if they are the same
@@ -1849,12 +1857,37 @@ static size_t aggi_gram_pairs(aggi_call *c) {
     return aggi_gram_enter_all(c);
 }
 
-/* All pairs by differences. Returns how many are in doubt. */
+/* Few rows: marks how each pair will have to be summed, by a sample, so that giants do not cost a
+   run that is in vain. Returns 0 if all are fair. */
+static int aggi_foresee(aggi_call *c) {
+    const size_t n = c->n;
+    agg_real sample[AGGI_GRAM][64];
+    double sum[AGGI_GRAM];
+    int unusual = 0;
+    size_t i, j;
+    if (n >= AGGI_GRAM || c->dim < 8192) return 0;
+    memset(c->pairs.mark, 0, n * n);
+    for (i = 0; i < n; i++) (void)aggi_sample(c, c->x[i], 8, sample[i]);
+    for (i = 0; i < n; i++) {
+        aggi_sample_distances(c, sample[i], sample[0], 64, n, 64, sum);
+        for (j = i + 1; j < n; j++) {
+            const unsigned kind = !aggi_finite(sum[j]) || sum[j] > AGGI_HUGE_SEEN ? AGGI_SHRUNK
+                                  : sum[j] > 0 && sum[j] < AGGI_TINY              ? AGGI_GROWN
+                                                                                  : AGGI_FAIR;
+            c->pairs.mark[i * n + j] = (unsigned char)(AGGI_NOW | kind);
+            unusual |= kind != AGGI_FAIR;
+        }
+    }
+    return unusual;
+}
+
+/* All pairs by differences. Returns how many are in doubt, or are still to be done. */
 static size_t aggi_star_pairs(aggi_call *c, int exact) {
     aggi_pairs_job job;
     job.c = c;
     job.exact = exact;
     job.count = c->n * (c->n - 1) / 2;
+    if (aggi_foresee(c)) return job.count;
     aggi_add_slices(c, aggi_pairs_run, &job, job.count);
     return aggi_pairs_enter(c, exact);
 }
