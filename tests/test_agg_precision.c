@@ -111,9 +111,11 @@ TEST long_norms(void) {
 
 /* What the header says of a distance (DISTANCES): half of that of its square. */
 #ifdef AGG_DOUBLE
+#define DISTANCE_HASH  UINT64_C(0x9528673f863df987)
 #define DISTANCE_ERROR 0x1p-37
 #define EXACT_ERROR    1e-14
 #else
+#define DISTANCE_HASH  UINT64_C(0xf80eb16099f6a81f)
 #define DISTANCE_ERROR 0x1p-14
 #define EXACT_ERROR    1e-14
 #endif
@@ -171,18 +173,26 @@ static void fill_hard(rows *x, hard h, rng *r) {
     }
 }
 
-/* entry of all pairs, as distances relative to the true ones */
+/* c->pairs of these rows, to be freed; avx2: with the kernels for it, where they are */
+static void *find_pairs(aggi_call *c, agg_desc *d, const rows *x, int exact, int avx2) {
+    const size_t size = agg_scratch_size(d);
+    void *scratch = need(malloc(size));
+    (void)aggi_begin(c, d, scratch, size);
+    c->avx2 = c->avx2 && avx2;
+    aggi_collect(c, x->row);
+    aggi_scan(c);
+    aggi_play(c);
+    if (aggi_find_pairs(c, exact) != AGG_OK) c->pairs.entry[0] = INFINITY;
+    return scratch;
+}
+
+/* the worst of all distances, relative to the true ones; infinite if a plain kernel has others */
 static double worst_distance(const rows *x, int exact) {
     agg_desc d = agg_make_desc(AGG_KRUM, x->n, x->dim, 0);
-    const size_t size = agg_scratch_size(&d);
-    void *scratch = need(malloc(size));
-    double worst = 0;
-    aggi_call c;
-    (void)aggi_begin(&c, &d, scratch, size);
-    aggi_collect(&c, x->row);
-    aggi_scan(&c);
-    aggi_play(&c);
-    if (aggi_find_pairs(&c, exact) != AGG_OK) worst = INFINITY;
+    aggi_call c, plain;
+    void *scratch = find_pairs(&c, &d, x, exact, 1), *other = find_pairs(&plain, &d, x, exact, 0);
+    const size_t bytes = x->n * x->n * sizeof *c.pairs.entry;
+    double worst = memcmp(c.pairs.entry, plain.pairs.entry, bytes) ? INFINITY : 0;
     for (size_t i = 0; i < x->n; i++) {
         for (size_t j = 0; j < x->n; j++) {
             const double root = aggi_pair_root(&c.pairs, c.pairs.entry[i * x->n + j]);
@@ -193,7 +203,32 @@ static double worst_distance(const rows *x, int exact) {
         }
     }
     free(scratch);
+    free(other);
     return worst;
+}
+
+/* Distances of many rows have the same bits on every machine: a hash of those of fixed rows, of
+   which some are far away, some close together there, some giants. */
+TEST same_bits_everywhere(void) {
+    enum { ROWS = 23, DIM = 5003 };
+
+    rng r = rng_make(1);
+    rows x = rows_new(ROWS, DIM);
+    agg_desc d = agg_make_desc(AGG_KRUM, ROWS, DIM, 0);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    aggi_call c;
+    void *scratch;
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < DIM; k++)
+            rows_at(&x, i)[k] = (agg_real)((i % 4 ? 2 * rng_unit(&r) : 1000 + 1e-3 * rng_unit(&r)) *
+                                           (i % 7 == 6 ? 1e30 : 1));
+    scratch = find_pairs(&c, &d, &x, 0, 1);
+    for (size_t i = 0; i < ROWS * ROWS; i++)
+        hash = (hash ^ aggi_bits(c.pairs.entry[i])) * UINT64_C(0x100000001b3);
+    free(scratch);
+    rows_free(&x);
+    if (hash != DISTANCE_HASH) FAILm(WHY("the hash is 0x%016llx", (unsigned long long)hash));
+    PASS();
 }
 
 TEST distances(hard h, int exact) {
@@ -333,6 +368,7 @@ SUITE(distance) {
         RUN_TESTp(distances, (hard)h, 0);
         RUN_TESTp(distances, (hard)h, 1);
     }
+    RUN_TEST(same_bits_everywhere);
     for (size_t i = 0; i < sizeof choosing / sizeof *choosing; i++)
         RUN_TEST1(scaled_ties, choosing[i]);
     for (int h = 0; h < HARD_COUNT; h++) RUN_TEST1(any_range, (hard)h);
