@@ -15,8 +15,8 @@
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
-   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, memory, threads,
-                determinism, errors, API, code, changelog, licence
+   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, distances,
+                memory, threads, determinism, errors, API, code, changelog, licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage),
                 AGG_ASSERT(x), AGG_DOUBLE (double for float; the same in every file, a mix fails to
                 link), AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits stay the same)
@@ -138,6 +138,15 @@
    they choose. That n rows are n agents: one who sends under several names has several votes. That
    suspicion proves anything. Secrecy: time depends on the numbers, and scratch keeps some of them.
    Pointers and lengths are yours: C cannot check them.
+
+   DISTANCES    A squared distance that a rule decides by is off by at most 2^-13 of itself (double:
+                2^-36), usually 2^-22, whatever the rows are: far from 0, close together, giants,
+                denormals; equal rows have distance 0. Fewer than 16 rows are subtracted and the
+                differences squared: 2^-18. For more, dot products are taken of the rows as seen
+                from one in their middle, which takes half the time, and every pair for which that
+                is not proven to be enough is done as few rows are. GM does so for all pairs, in
+                double, where it must. Finite rows, whatever they hold, take at most about twice
+                the time of harmless ones.
 
    MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row,
                 scratch or desc.start.
@@ -516,11 +525,13 @@ AGGI_INLINE double aggi_from_bits(uint64_t b) {
 #define AGGI_SIGN 0x8000000000000000u
 #ifdef AGG_DOUBLE
 #define AGGI_REAL_MAX DBL_MAX
+#define AGGI_REAL_ULP (DBL_EPSILON / 2)
 typedef uint64_t aggi_word; /* the bits of an agg_real */
 #define AGGI_REAL_INF  AGGI_INF
 #define AGGI_REAL_UNIT 0x0010000000000000u /* 1 in the exponent */
 #else
-#define AGGI_REAL_MAX  ((double)FLT_MAX)
+#define AGGI_REAL_MAX ((double)FLT_MAX)
+#define AGGI_REAL_ULP ((double)FLT_EPSILON / 2)
 typedef uint32_t aggi_word;
 #define AGGI_REAL_INF  0x7f800000u
 #define AGGI_REAL_UNIT 0x00800000u
@@ -735,6 +746,8 @@ AGGI_END_CODE
 #define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real, before it goes on in double */
 #define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache for all pairs */
 #define AGGI_NARROW ((size_t)512)  /* the same in the nearest cache, for few rows */
+#define AGGI_GRAM   ((size_t)16)   /* rows from which on distances come from dot products */
+#define AGGI_PACKED (2048 / sizeof(agg_real)) /* coordinates of dot products, summed in agg_real */
 #define AGGI_COLS   ((size_t)64)   /* columns sorted together */
 #define AGGI_GROUP  ((size_t)8)    /* columns of the widest vector */
 #define AGGI_RUN    ((size_t)16)   /* rows sorted in registers */
@@ -747,9 +760,11 @@ AGGI_END_CODE
 #ifdef AGG_DOUBLE
   #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
   #define AGGI_HUGE 1e280
+  #define AGGI_HUGE_SEEN AGGI_HUGE /* a part of a sum beyond this foretells it */
 #else
   #define AGGI_TINY 1e-24
   #define AGGI_HUGE 1e300
+  #define AGGI_HUGE_SEEN 1e33
 #endif
 
 /* clang-format on */
@@ -770,6 +785,12 @@ AGGI_INLINE double aggi_squared(double v) { return v * v; }
 
 /* 2^e, -1022 <= e <= 1023 */
 static double aggi_pow2(int e) { return aggi_from_bits((uint64_t)(e + 1023) << 52); }
+
+/* v 2^e, in two steps, as 2^e may be out of range; below 2^-2000 it does not matter how much */
+static double aggi_scaled(double v, int e) {
+    if (e < -2000) e = -2000;
+    return v * aggi_pow2(e / 2) * aggi_pow2(e - e / 2);
+}
 
 /* floor(log2 |v|), v normal */
 static int aggi_exponent(double v) { return (int)(aggi_bits(v) >> 52 & 2047) - 1023; }
@@ -955,14 +976,29 @@ typedef struct aggi_pairs {
     int wide;            /* a squared distance does not fit a double, so there is a unit ... */
     int roots;           /* ... or, if they are too far apart for one, entry has roots */
     double unit;         /* a power of two: what roots of the entries are in; 1 unless wide */
-    unsigned char *mark; /* n x n: how a pair was summed: see aggi_pairs_enter() */
+    unsigned char *mark; /* n x n: how a pair was summed: see aggi_pair_doubt() */
     double *score;       /* n: Krum's */
+    /* many rows: dot products of rows as seen from one of them */
+    size_t center;
+    int *size;      /* n: row i is taken 2^-size_i times as large, as seen from there */
+    agg_real *pack; /* slices x n in threes x AGGI_PACKED: those rows, a block of coordinates */
 } aggi_pairs;
 
-static void aggi_pairs_layout(aggi_pairs *p, aggi_arena *a, size_t n) {
+static size_t aggi_threes(size_t n) { return (n + 2) / 3; }
+
+/* dot products of all rows, each of threes: see aggi_gram_at() */
+static size_t aggi_gram_sums(size_t n) { return 9 * aggi_threes(n) * (aggi_threes(n) + 1) / 2; }
+
+static int aggi_has_gram(size_t n, size_t dim) { return n >= AGGI_GRAM && dim >= 64; }
+
+static void aggi_pairs_layout(aggi_pairs *p, aggi_arena *a, const agg_desc *d, size_t slices) {
+    const size_t n = d->n;
     p->entry = aggi_take_f64(a, n * n);
     p->mark = (unsigned char *)aggi_take(a, n * n, 1);
     p->score = aggi_take_f64(a, n);
+    if (!aggi_has_gram(n, d->dim)) return;
+    p->size = (int *)aggi_take(a, n, sizeof *p->size);
+    p->pack = (agg_real *)aggi_take(a, slices * 3 * aggi_threes(n), AGGI_PACKED * sizeof *p->pack);
 }
 
 #define AGGI_LESSER  1u
@@ -1454,7 +1490,7 @@ typedef struct aggi_star {
 
 /* clang-format on */
 
-/* What a run is to do of the pairs: all, or those with this mark, at c->part + s * count. */
+/* A run over pairs: `count` sums at c->part + s * count. */
 typedef struct aggi_pairs_job {
     const aggi_call *c;
     size_t count;
@@ -1530,8 +1566,9 @@ static void aggi_pairs_run(void *arg, size_t s) {
 }
 
 /* Pairs that are done again have a mark, their zoom and one of these. */
-#define AGGI_NOW   4u /* in this run */
-#define AGGI_LATER 8u /* in the next, if need be */
+#define AGGI_NOW   4u  /* in this run */
+#define AGGI_NEXT  8u  /* in the next */
+#define AGGI_LATER 16u /* after these, if need be */
 
 /* the next of row i's pairs, from j on, that has the mark; n: there is none */
 static size_t aggi_next_marked(const aggi_call *c, size_t i, size_t j, unsigned mark) {
@@ -1565,7 +1602,7 @@ static void aggi_again_run(void *arg, size_t s) {
     memset(part, 0, job->count * sizeof *part);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         double *to = part;
-        width = aggi_width(at, end, AGGI_CHUNK);
+        width = aggi_width(at, end, c->n < AGGI_GRAM ? AGGI_NARROW : AGGI_CHUNK);
         for (i = 0; i < c->n; i++) {
             unsigned kind;
             for (kind = AGGI_FAIR; kind <= AGGI_GROWN; kind++)
@@ -1574,50 +1611,83 @@ static void aggi_again_run(void *arg, size_t s) {
     }
 }
 
-/* All pairs marked AGGI_NOW, `count` of them. A sum that is not finite even so convicts a row. */
-static int aggi_pairs_again(aggi_call *c, size_t count) {
+/* How is a sum to be made that came out so when it was made as `kind`? The same: it is good. */
+static unsigned aggi_zoom_next(double sum, unsigned kind, int exact) {
+    if (kind == AGGI_FAIR) return aggi_zoom_for(sum, exact);
+    if (kind == AGGI_SHRUNK) return sum < AGGI_TINY ? AGGI_FAIR : kind;
+    return aggi_finite(sum) && sum <= AGGI_HUGE ? kind : AGGI_FAIR;
+}
+
+/* Enters the sums of a run. One that is not finite although rows were shrunk convicts a row. */
+static int aggi_again_enter(aggi_call *c, int exact) {
     const double *sum = c->part;
-    aggi_pairs_job job;
     size_t i, j;
     unsigned kind;
-    if (!count) return AGG_OK;
-    job.c = c;
-    job.count = count;
-    job.exact = 0;
-    if (aggi_sum_slices(c, aggi_again_run, &job, count)) return AGGI_NOT_FINITE;
     for (i = 0; i < c->n; i++) {
         for (kind = AGGI_FAIR; kind <= AGGI_GROWN; kind++) {
-            const unsigned mark = AGGI_NOW | kind;
-            for (j = i; (j = aggi_next_marked(c, i, j + 1, mark)) < c->n;) {
-                c->pairs.entry[i * c->n + j] = *sum++;
-                c->pairs.mark[i * c->n + j] = (unsigned char)kind;
+            for (j = i; (j = aggi_next_marked(c, i, j + 1, AGGI_NOW | kind)) < c->n; sum++) {
+                const unsigned next = aggi_zoom_next(*sum, kind, exact);
+                if (kind == AGGI_SHRUNK && !aggi_finite(*sum)) return AGGI_NOT_FINITE;
+                c->pairs.entry[i * c->n + j] = *sum;
+                c->pairs.mark[i * c->n + j] =
+                    (unsigned char)(next == kind ? kind : AGGI_NEXT | next);
             }
         }
     }
     return AGG_OK;
 }
 
-/* Enters the sums of all pairs into the upper half of the matrix and marks those to be done again:
-   for every row j the first, now. That is enough to convict a row with a NaN or Inf (its pair with
-   row 0, or all pairs of row 0) and to find which rows are equal. Returns how many are to be done
-   now. */
+/* AGGI_NEXT is AGGI_NOW from here on; returns how many pairs that is */
+static size_t aggi_again_count(aggi_call *c) {
+    unsigned char *mark = c->pairs.mark;
+    size_t k, now = 0;
+    for (k = 0; k < c->n * c->n; k++) {
+        if (mark[k] & AGGI_NEXT) mark[k] = (unsigned char)(mark[k] % AGGI_NOW | AGGI_NOW);
+        now += (mark[k] & AGGI_NOW) != 0;
+    }
+    return now;
+}
+
+/* All pairs marked AGGI_NOW; those then in doubt as they need it. */
+static int aggi_pairs_again(aggi_call *c, int exact) {
+    aggi_pairs_job job;
+    int run;
+    job.c = c;
+    job.exact = exact;
+    for (run = 0; run < 3; run++) {
+        job.count = aggi_again_count(c);
+        if (!job.count) break;
+        aggi_add_slices(c, aggi_again_run, &job, job.count);
+        if (aggi_again_enter(c, exact)) return AGGI_NOT_FINITE;
+    }
+    return AGG_OK;
+}
+
+/* Pair i < j is to be done again: now if it is row j's first, else later. The first ones are enough
+   to convict a row with a NaN or Inf (by its pair with row 0, or all pairs of row 0), and to find
+   which rows are equal. Pairs come in the order of i; the lower half of the marks remembers. */
+static void aggi_pair_doubt(aggi_call *c, size_t i, size_t j, unsigned kind) {
+    unsigned char *first = c->pairs.mark + j * c->n;
+    c->pairs.mark[i * c->n + j] = (unsigned char)(kind | (*first ? AGGI_LATER : AGGI_NOW));
+    *first = 1;
+}
+
+/* Enters the sums of all pairs into the upper half of the matrix. */
 static size_t aggi_pairs_enter(aggi_call *c, int exact) {
     const size_t n = c->n;
     const double *sum = c->part;
-    size_t i, j, now = 0;
+    size_t i, j, doubts = 0;
     memset(c->pairs.mark, 0, n * n);
     for (i = 0; i < n; i++) {
         for (j = i + 1; j < n; j++, sum++) {
             const unsigned kind = aggi_zoom_for(*sum, exact);
-            unsigned char *first = c->pairs.mark + j * n; /* there is one: kept in the lower half */
             c->pairs.entry[i * n + j] = *sum;
             if (kind == AGGI_FAIR) continue;
-            c->pairs.mark[i * n + j] = (unsigned char)(kind | (*first ? AGGI_LATER : AGGI_NOW));
-            now += !*first;
-            *first = 1;
+            aggi_pair_doubt(c, i, j, kind);
+            doubts++;
         }
     }
-    return now;
+    return doubts;
 }
 
 /* Rows i < j are equal if both are equal to the same row before them. */
@@ -1631,29 +1701,414 @@ static int aggi_rows_equal(const aggi_call *c, size_t i, size_t j) {
            !(entry[r * n + j] > 0) && !(entry[r * n + i] > 0);
 }
 
-/* What was left for later comes now, but for rows known to be equal. Returns how many. */
-static size_t aggi_pairs_rest(aggi_call *c) {
+/* What was left for later comes now, but for rows known to be equal. */
+static void aggi_pairs_rest(aggi_call *c) {
     const size_t n = c->n;
-    size_t i, j, now = 0;
+    size_t i, j;
     for (j = 1; j < n; j++) {
+        if (!c->pairs.mark[j * n]) continue;
         for (i = 0; i < j; i++) {
             unsigned char *mark = c->pairs.mark + i * n + j;
-            const unsigned kind = *mark % AGGI_NOW;
             if (!(*mark & AGGI_LATER)) continue;
-            if (kind == AGGI_GROWN && aggi_rows_equal(c, i, j)) {
-                c->pairs.entry[i * n + j] = 0;
-                *mark = (unsigned char)kind;
+            if (!aggi_rows_equal(c, i, j)) {
+                *mark = (unsigned char)(*mark % AGGI_NOW | AGGI_NOW);
                 continue;
             }
-            *mark = (unsigned char)(kind | AGGI_NOW);
-            now++;
+            c->pairs.entry[i * n + j] = 0;
+            *mark = AGGI_GROWN;
         }
     }
-    return now;
 }
 
-/* v 2^e, in two steps, as 2^e may be out of range */
-static double aggi_scaled(double v, int e) { return v * aggi_pow2(e / 2) * aggi_pow2(e - e / 2); }
+/* c->item = all rows by distance from row i, itself first */
+static void aggi_by_distance(aggi_call *c, size_t i) {
+    aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
+}
+
+/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
+   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
+   .. count-1]. */
+static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
+    size_t i, best = 0;
+    *radius = aggi_infinity();
+    for (i = 0; i < c->n; i++) {
+        if (aggi_count_below(c->avx2, c->pairs.entry + i * c->n, c->n, *radius) < count)
+            continue; /* no smaller ball here: spare the sort */
+        aggi_by_distance(c, i);
+        *radius = c->item[count - 1].key;
+        best = i;
+    }
+    aggi_by_distance(c, best);
+    return best;
+}
+
+/* The numbers of all rows that come next, asked for a few at a time while those at hand are worked
+   on. Rows are read in pieces so short that the machine does not see what is coming. */
+typedef struct aggi_ahead {
+    const agg_real *const *x;
+    size_t at, width; /* coordinates; width 0: there are none */
+    size_t row, k;    /* the next to be asked for */
+    size_t n;
+} aggi_ahead;
+
+static aggi_ahead aggi_ahead_make(const aggi_call *c, size_t at, size_t most) {
+    aggi_ahead h;
+    h.x = c->x;
+    h.at = at;
+    h.width = aggi_width(at, c->dim, most);
+    h.row = h.k = 0;
+    h.n = h.width ? c->n : 0;
+    return h;
+}
+
+AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
+    for (; lines && h->row < h->n; lines--) {
+        AGGI_PREFETCH(h->x[h->row] + h->at + h->k);
+        h->k += 64 / sizeof(agg_real);
+        if (h->k < h->width) continue;
+        h->k = 0;
+        h->row++;
+    }
+}
+
+/* Many rows. With a_i = x_i - x_o, seen from a row o among the others, ||x_i - x_j||^2 = a_i.a_i +
+   a_j.a_j - 2 a_i.a_j, and a dot product takes half the time of a distance: n^2/2 multiplications
+   and additions a coordinate. Rows that are larger or smaller than usual are taken 2^-size times as
+   large. Lanes as above, but AGGI_PACKED coordinates of a block, which are packed first.
+   The error: with u = 2^-24 (2^-53) a product of 64 terms a lane, two more additions and the
+   rounding of a are off by at most 68 u sum |a_i a_j|, so the squared distance is by at most
+   140 u (||a_i||^2 + ||a_j||^2). Where that is more than AGGI_DOUBT of it, it is done again as
+   above: rows close together and far away from row o. */
+#define AGGI_DOUBT      (sizeof(agg_real) > 4 ? 1.0 / 68719476736.0 : 1.0 / 8192) /* 2^-36, 2^-13 */
+#define AGGI_GRAM_ERROR (140 * AGGI_REAL_ULP)
+
+/* clang-format off */
+
+/* v into a register: compilers like to load a row once for each of its uses */
+#ifdef AGGI_X86
+  #define AGGI_KEEP(v) __asm__("" : "+x"(v))
+#else
+  #define AGGI_KEEP(v) ((void)0)
+#endif
+
+/* one row against three */
+#define AGGI_DOT3(from, s, t, r)                                                                   \
+    AGGI_LOAD(w, from);                                                                            \
+    AGGI_KEEP(w);                                                                                  \
+    s += w * x;                                                                                    \
+    t += w * y;                                                                                    \
+    r += w * z;
+
+/* part[3 p + q] += a_p.b_q for three rows each, AGGI_PACKED apart; and for all threes of rows j <=
+   i, twelve of j at a time, so that they stay in the nearest cache */
+#define AGGI_GRAM_KERNEL(suffix, attribute, vec)                                                   \
+    attribute static void aggi_dots##suffix(const agg_real *a, const agg_real *b, size_t width,    \
+                                            double *part) {                                        \
+        agg_real lane[9 * AGGI_LANES];                                                             \
+        size_t first, k, p;                                                                        \
+        for (first = 0; first < AGGI_LANES; first += sizeof(vec) / sizeof *lane) {                 \
+            vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0};                                  \
+            vec s5 = {0}, s6 = {0}, s7 = {0}, s8 = {0}, x, y, z, w;                                \
+            for (k = first; k < width; k += AGGI_LANES) {                                          \
+                AGGI_LOAD(x, b + k);                                                               \
+                AGGI_LOAD(y, b + k + AGGI_PACKED);                                                 \
+                AGGI_LOAD(z, b + k + 2 * AGGI_PACKED);                                             \
+                AGGI_KEEP(x);                                                                      \
+                AGGI_KEEP(y);                                                                      \
+                AGGI_KEEP(z);                                                                      \
+                AGGI_DOT3(a + k, s0, s1, s2)                                                       \
+                AGGI_DOT3(a + k + AGGI_PACKED, s3, s4, s5)                                         \
+                AGGI_DOT3(a + k + 2 * AGGI_PACKED, s6, s7, s8)                                     \
+            }                                                                                      \
+            AGGI_STORE(lane + first, s0);                                                          \
+            AGGI_STORE(lane + first + 1 * AGGI_LANES, s1);                                         \
+            AGGI_STORE(lane + first + 2 * AGGI_LANES, s2);                                         \
+            AGGI_STORE(lane + first + 3 * AGGI_LANES, s3);                                         \
+            AGGI_STORE(lane + first + 4 * AGGI_LANES, s4);                                         \
+            AGGI_STORE(lane + first + 5 * AGGI_LANES, s5);                                         \
+            AGGI_STORE(lane + first + 6 * AGGI_LANES, s6);                                         \
+            AGGI_STORE(lane + first + 7 * AGGI_LANES, s7);                                         \
+            AGGI_STORE(lane + first + 8 * AGGI_LANES, s8);                                         \
+        }                                                                                          \
+        for (p = 0; p < 9; p++) {                                                                  \
+            const agg_real *v = lane + p * AGGI_LANES;                                             \
+            double sum[4];                                                                         \
+            for (k = 0; k < 4; k++) sum[k] = (double)(v[k] + v[k + 4]);                            \
+            part[p] += (sum[0] + sum[1]) + (sum[2] + sum[3]);                                      \
+        }                                                                                          \
+    }                                                                                              \
+    attribute static void aggi_gram##suffix(const agg_real *pack, size_t threes, size_t width,     \
+                                            aggi_ahead *next, double *part) {                      \
+        const size_t far_apart = 3 * AGGI_PACKED, lines = 200 / threes + 1;                        \
+        size_t panel, i, j;                                                                        \
+        for (panel = 0; panel < threes; panel += 4) {                                              \
+            for (i = panel; i < threes; i++) {                                                     \
+                for (j = panel; j < panel + 4 && j <= i; j++) {                                    \
+                    aggi_ask(next, lines);                                                         \
+                    aggi_dots##suffix(pack + i * far_apart, pack + j * far_apart, width,           \
+                                      part + 9 * (i * (i + 1) / 2 + j));                           \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    attribute static void aggi_pack##suffix(const agg_real *AGGI_RESTRICT x,                       \
+                                            const agg_real *AGGI_RESTRICT o, size_t width,         \
+                                            aggi_zoom zoom, agg_real *AGGI_RESTRICT to) {          \
+        const agg_real shrink = (agg_real)zoom.shrink, grow = (agg_real)zoom.grow;                 \
+        size_t k;                                                                                  \
+        for (k = 0; k < width; k++) to[k] = (x[k] * shrink - o[k] * shrink) * grow;                \
+    }
+#ifdef __AVX__
+  AGGI_TWINS(AGGI_GRAM_KERNEL, aggi_wide, aggi_wide)
+#else
+  AGGI_TWINS(AGGI_GRAM_KERNEL, aggi_vec, aggi_wide)
+#endif
+
+/* clang-format on */
+
+/* rows of this size, made usual */
+static aggi_zoom aggi_zoom_by(int size) {
+    aggi_zoom z;
+    z.shrink = size > 0 ? aggi_pow2(-size) : 1;
+    z.grow = size < 0 ? aggi_pow2(-size) : 1;
+    z.exponent = 2 * size;
+    return z;
+}
+
+/* The size of a row whose numbers are up to about 2^e. */
+static int aggi_size_of(int e) {
+    const int usual = sizeof(agg_real) > 4 ? 128 : 16, most = sizeof(agg_real) > 4 ? 1000 : 100;
+    if (e >= -usual && e <= usual) return 0;
+    return e > most ? most : e < -most ? -most : e;
+}
+
+static void aggi_gram_run(void *arg, size_t s) {
+    const aggi_pairs_job *job = (const aggi_pairs_job *)arg;
+    const aggi_call *c = job->c;
+    const aggi_pairs *p = &c->pairs;
+    const size_t threes = aggi_threes(c->n), end = aggi_slice_begin(c, s + 1);
+    agg_real *pack = p->pack + s * 3 * aggi_threes(c->desc->n) * AGGI_PACKED;
+    double *part = c->part + s * job->count;
+    size_t at, width, i;
+    memset(part, 0, job->count * sizeof *part);
+    memset(pack, 0, 3 * threes * AGGI_PACKED * sizeof *pack);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        aggi_ahead next;
+        size_t lanes;
+        width = aggi_width(at, end, AGGI_PACKED);
+        next = aggi_ahead_make(c, at + width, AGGI_PACKED);
+        lanes = (width + AGGI_LANES - 1) / AGGI_LANES * AGGI_LANES;
+        for (i = 0; i < c->n; i++) {
+            agg_real *to = pack + i * AGGI_PACKED;
+            memset(to + width, 0, (lanes - width) * sizeof *to);
+            AGGI_TWIN(c->avx2, aggi_pack)
+            (c->x[i] + at, c->x[p->center] + at, width, aggi_zoom_by(p->size[i]), to);
+        }
+        AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, &next, part);
+    }
+}
+
+/* c->part has the dot products of three rows with three, those of rows 3 q with rows 3 p here,
+   p <= q: that of rows 3 p + r and 3 q + s is number 3 s + r. */
+static const double *aggi_gram_at(const aggi_call *c, size_t p, size_t q) {
+    return c->part + 9 * (q * (q + 1) / 2 + p);
+}
+
+/* Enters the pair i < j by a_i.a_j, p->score having a_i.a_i; returns 1 if it is in doubt. */
+static int aggi_gram_enter(aggi_call *c, size_t i, size_t j, double dot) {
+    const aggi_pairs *p = &c->pairs;
+    const int a = p->size[i], b = p->size[j], larger = a > b ? a : b;
+    double squares = p->score[i] + p->score[j], least = AGGI_TINY, v;
+    unsigned kind = AGGI_FAIR;
+    if (a || b) {
+        int back;
+        kind = larger > 450 ? AGGI_SHRUNK : larger < -450 ? AGGI_GROWN : AGGI_FAIR;
+        back = aggi_zoom_make(kind).exponent;
+        squares = aggi_scaled(p->score[i], 2 * a - back) + aggi_scaled(p->score[j], 2 * b - back);
+        dot = aggi_scaled(dot, a + b - back);
+        least = aggi_scaled(least, 2 * larger - back);
+    }
+    v = squares - 2 * dot;
+    p->entry[i * c->n + j] = v;
+    p->mark[i * c->n + j] = (unsigned char)kind;
+    if (aggi_finite(v) && AGGI_GRAM_ERROR * (squares + 2 * least) <= AGGI_DOUBT * v) return 0;
+    aggi_pair_doubt(c, i, j, AGGI_FAIR);
+    return 1;
+}
+
+/* Enters all pairs into the upper half of the matrix; returns how many are in doubt. */
+static size_t aggi_gram_enter_all(aggi_call *c) {
+    const size_t threes = aggi_threes(c->n);
+    size_t p, q, i, j, doubts = 0;
+    memset(c->pairs.mark, 0, c->n * c->n);
+    for (i = 0; i < c->n; i++) c->pairs.score[i] = aggi_gram_at(c, i / 3, i / 3)[4 * (i % 3)];
+    for (q = 0; q < threes; q++) { /* as c->part has them */
+        for (p = 0; p <= q; p++) {
+            const double *dot = aggi_gram_at(c, p, q);
+            for (i = 3 * p; i < 3 * p + 3; i++)
+                for (j = q > p ? 3 * q : i + 1; j < 3 * q + 3 && j < c->n; j++)
+                    doubts += (size_t)aggi_gram_enter(c, i, j, dot[3 * (j - 3 * q) + i - 3 * p]);
+        }
+    }
+    return doubts;
+}
+
+/* The row in the middle: of the smallest ball of a majority, by the upper half of the matrix as it
+   is. */
+static size_t aggi_gram_center(aggi_call *c) {
+    double *entry = c->pairs.entry, radius;
+    const size_t n = c->n;
+    size_t i, j;
+    for (i = 0; i < n; i++) {
+        entry[i * n + i] = 0;
+        for (j = i + 1; j < n; j++) {
+            const double v = entry[i * n + j];
+            entry[j * n + i] = entry[i * n + j] = aggi_finite(v) ? aggi_max(v, 0) : aggi_infinity();
+        }
+    }
+    return aggi_best_ball(c, n / 2 + 1, &radius);
+}
+
+/* A sample of the coordinates, at most so many groups of 8, all over the row; returns how many
+   numbers. */
+static size_t aggi_sample(const aggi_call *c, const agg_real *x, size_t most, agg_real *to) {
+    const size_t want = c->dim / 256, groups = want > most ? most : want < 8 ? 8 : want;
+    size_t g;
+    for (g = 0; g < groups; g++)
+        memcpy(to + 8 * g, x + (c->dim - 8) / (groups - 1) * g, 8 * sizeof *to);
+    return 8 * groups;
+}
+
+/* sum = squared distances of m rows, `apart` from each other, from another */
+static void aggi_sample_distances(const aggi_call *c, const agg_real *from, const agg_real *to,
+                                  size_t apart, size_t m, size_t count, double *sum) {
+    aggi_pairs_job job;
+    aggi_star t;
+    size_t j;
+    job.c = c;
+    job.exact = 1;
+    job.count = m;
+    t.from = from;
+    t.zoom = aggi_zoom_make(AGGI_FAIR);
+    memset(sum, 0, m * sizeof *sum);
+    for (j = 0; j < m; j += t.m) {
+        for (t.m = 0; t.m < AGGI_STAR && j + t.m < m; t.m++) t.to[t.m] = to + (j + t.m) * apart;
+        aggi_star_add(&job, &t, 0, count, sum + j);
+    }
+}
+
+/* log2 of the largest number of x - o */
+static int aggi_sample_size(const agg_real *x, const agg_real *o, size_t count) {
+    double most = 0;
+    size_t k;
+    for (k = 0; k < count; k++) {
+        const double v = aggi_abs((double)x[k] - (double)o[k]);
+        if (!aggi_finite(v)) return 1024;
+        most = aggi_max(most, v);
+    }
+    return most > 0 ? aggi_exponent(most) : 0;
+}
+
+/* p->center and p->size by a sample: of some rows the one whose ball of a majority is smallest */
+static void aggi_gram_begin(aggi_call *c) {
+    aggi_pairs *p = &c->pairs;
+    const size_t n = c->n, tries = n < 24 ? n : 24;
+    double radius = aggi_infinity();
+    size_t i, j, t, count = 0;
+    for (i = 0; i < n; i++)
+        count = aggi_sample(c, c->x[i], AGGI_PACKED / 8, p->pack + i * AGGI_PACKED);
+    p->center = 0;
+    for (t = 0; t < tries; t++) {
+        aggi_sample_distances(c, p->pack + t * n / tries * AGGI_PACKED, p->pack, AGGI_PACKED, n,
+                              count, p->score);
+        for (j = 0; j < n; j++)
+            if (!aggi_finite(p->score[j])) p->score[j] = aggi_infinity();
+        if (aggi_count_below(c->avx2, p->score, n, radius) <= n / 2) continue; /* no smaller ball */
+        aggi_rank(c->item, p->score, n, n);
+        radius = c->item[n / 2].key;
+        p->center = t * n / tries;
+    }
+    for (i = 0; i < n; i++)
+        p->size[i] = aggi_size_of(
+            aggi_sample_size(p->pack + i * AGGI_PACKED, p->pack + p->center * AGGI_PACKED, count));
+}
+
+/* p->center and p->size by a first pass that was not good enough. Returns 0 if they are the same
+   again. */
+static int aggi_gram_improve(aggi_call *c) {
+    aggi_pairs *p = &c->pairs;
+    const size_t old = p->center;
+    int better;
+    size_t i;
+    p->center = aggi_gram_center(c);
+    better = p->center != old;
+    for (i = 0; i < c->n; i++) {
+        const size_t low = i < p->center ? i : p->center, high = i < p->center ? p->center : i;
+        const double v = p->entry[i * c->n + p->center];
+        const int e = aggi_zoom_make(p->mark[low * c->n + high] % AGGI_NOW).exponent;
+        const int size = !aggi_finite(v) ? aggi_size_of(1024)
+                         : v > 0         ? aggi_size_of((aggi_exponent(v) + e) / 2)
+                                         : 0;
+        better |= size != p->size[i];
+        p->size[i] = size;
+    }
+    return better;
+}
+
+/* All pairs by dot products. If the row they are seen from was a bad choice, or some rows are much
+   larger than the sample said, once more: but not for a NaN. Returns how many are in doubt. */
+static size_t aggi_gram_pairs(aggi_call *c) {
+    const size_t few = c->n * (c->n - 1) / 8;
+    size_t doubts;
+    aggi_pairs_job job;
+    job.c = c;
+    job.exact = 0;
+    job.count = aggi_gram_sums(c->n);
+    aggi_gram_begin(c);
+    aggi_add_slices(c, aggi_gram_run, &job, job.count);
+    doubts = aggi_gram_enter_all(c);
+    if (doubts <= few || aggi_pairs_again(c, 0) || !aggi_gram_improve(c)) return doubts;
+    aggi_add_slices(c, aggi_gram_run, &job, job.count);
+    return aggi_gram_enter_all(c);
+}
+
+/* Few rows: marks how each pair will have to be summed, by a sample, so that giants do not cost a
+   run that is in vain. Returns 0 if all are fair. */
+static int aggi_foresee(aggi_call *c, int exact) {
+    const size_t n = c->n;
+    agg_real sample[AGGI_GRAM][64];
+    double sum[AGGI_GRAM];
+    int unusual = 0;
+    size_t i, j;
+    if (n >= AGGI_GRAM || c->dim < 8192) return 0;
+    if (exact && sizeof(agg_real) < sizeof(double)) return 0;
+    memset(c->pairs.mark, 0, n * n);
+    for (i = 0; i < n; i++) (void)aggi_sample(c, c->x[i], 8, sample[i]);
+    for (i = 0; i < n; i++) {
+        aggi_sample_distances(c, sample[i], sample[0], 64, n, 64, sum);
+        for (j = i + 1; j < n; j++) {
+            unsigned kind = AGGI_FAIR;
+            if (!aggi_finite(sum[j]) || sum[j] > AGGI_HUGE_SEEN)
+                kind = AGGI_SHRUNK;
+            else if (sum[j] < AGGI_TINY && aggi_sample_size(sample[i], sample[j], 64) < 0)
+                kind = AGGI_GROWN;
+            c->pairs.mark[i * n + j] = (unsigned char)(AGGI_NOW | kind);
+            unusual |= kind != AGGI_FAIR;
+        }
+    }
+    return unusual;
+}
+
+/* All pairs by differences. Returns how many are in doubt, or are still to be done. */
+static size_t aggi_star_pairs(aggi_call *c, int exact) {
+    aggi_pairs_job job;
+    job.c = c;
+    job.exact = exact;
+    job.count = c->n * (c->n - 1) / 2;
+    if (aggi_foresee(c, exact)) return job.count;
+    aggi_add_slices(c, aggi_pairs_run, &job, job.count);
+    return aggi_pairs_enter(c, exact);
+}
 
 /* The exponents of the squared distances, from *low to *high; 0 where all rows are equal. */
 static void aggi_pairs_range(const aggi_call *c, int *low, int *high) {
@@ -1672,38 +2127,46 @@ static void aggi_pairs_range(const aggi_call *c, int *low, int *high) {
     if (*low > *high) *low = *high = 0;
 }
 
+/* entry = the pair's squared distance, or root, from the sum as its zoom made it */
+AGGI_INLINE double aggi_pair_value(const aggi_pairs *p, size_t at, int unit) {
+    const unsigned kind = p->mark[at];
+    const int e = (kind ? aggi_zoom_make(kind).exponent : 0) - unit;
+    const double v = p->entry[at];
+    if (p->roots) return aggi_root0(aggi_root0(v)) * aggi_pow2(e / 4);
+    return e ? aggi_scaled(v, e) : v;
+}
+
 /* Squared distances of doubles may not fit a double. Then the matrix is wide, and has them in a
-   unit of its own, a power of two; if there is no such unit for all, it has roots. */
+   unit of its own, a power of two; if there is no such unit for all, it has roots. The other half
+   is filled by columns few enough to stay in the cache. */
 static void aggi_pairs_finish(aggi_call *c) {
-    const size_t n = c->n;
+    const size_t n = c->n, few = 64;
     aggi_pairs *p = &c->pairs;
-    int low, high, unit;
-    size_t i, j;
-    aggi_pairs_range(c, &low, &high);
+    int low = 0, high = 0, unit;
+    size_t from, i, j;
+    if (sizeof(agg_real) == sizeof(double)) aggi_pairs_range(c, &low, &high);
     p->wide = low < -960 || high > 960;
     p->roots = high - low > 1900;
     unit = p->wide && !p->roots ? (low + high) / 8 * 4 : 0;
     p->unit = aggi_pow2(unit / 4);
-    for (i = 0; i < n; i++) {
-        p->entry[i * n + i] = 0;
-        for (j = i + 1; j < n; j++) {
-            const int e = aggi_zoom_make(p->mark[i * n + j]).exponent - unit;
-            const double v = p->entry[i * n + j];
-            p->entry[i * n + j] = p->entry[j * n + i] =
-                p->roots ? aggi_root0(aggi_root0(v)) * aggi_pow2(e / 4) : aggi_scaled(v, e);
+    for (from = 0; from < n; from += few) {
+        const size_t end = from + aggi_width(from, n, few);
+        for (i = 0; i < end; i++) {
+            p->entry[i * n + i] = 0;
+            for (j = i < from ? from : i + 1; j < end; j++)
+                p->entry[i * n + j] = p->entry[j * n + i] = aggi_pair_value(p, i * n + j, unit);
         }
     }
 }
 
-/* Fills c->pairs for the rows in play. */
+/* Fills c->pairs for the rows in play; exact: floats are subtracted and squared in double. */
 static int aggi_find_pairs(aggi_call *c, int exact) {
-    aggi_pairs_job job;
-    job.c = c;
-    job.count = c->n * (c->n - 1) / 2;
-    job.exact = exact;
-    aggi_add_slices(c, aggi_pairs_run, &job, job.count);
-    if (aggi_pairs_again(c, aggi_pairs_enter(c, exact))) return AGGI_NOT_FINITE;
-    (void)aggi_pairs_again(c, aggi_pairs_rest(c));
+    const int gram = aggi_has_gram(c->n, c->dim) && !exact;
+    if (gram ? aggi_gram_pairs(c) : aggi_star_pairs(c, exact)) {
+        if (aggi_pairs_again(c, exact)) return AGGI_NOT_FINITE;
+        aggi_pairs_rest(c);
+        (void)aggi_pairs_again(c, exact);
+    }
     aggi_pairs_finish(c);
     return AGG_OK;
 }
@@ -1758,14 +2221,15 @@ static void aggi_roots_run(void *arg, size_t s) {
     size_t i;
     for (i = 0; i < job->n; i++) {
         const agg_real *x = job->row[i] + begin;
-        const unsigned kind = job->sum ? aggi_zoom_for(job->sum[i], 1) : AGGI_FAIR;
-        if (!job->sum)
+        aggi_zoom z;
+        if (!job->sum) {
             part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_square)(x, center, width);
-        else if (kind == AGGI_FAIR)
-            part[i] = 0;
-        else
-            part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_zoom_square)(x, center, width,
-                                                                           aggi_zoom_make(kind));
+            continue;
+        }
+        z = aggi_zoom_make(aggi_zoom_for(job->sum[i], 1));
+        part[i] = 0;
+        if (z.exponent)
+            part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_zoom_square)(x, center, width, z);
     }
 }
 
@@ -1792,30 +2256,6 @@ static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_
                   aggi_pow2(aggi_zoom_make(kind).exponent / 4);
     }
     return AGG_OK;
-}
-
-/* c->item = all rows by distance from row i, itself first */
-static void aggi_by_distance(aggi_call *c, size_t i) {
-    aggi_rank(c->item, c->pairs.entry + i * c->n, c->n, i);
-}
-
-/* The row whose ball of `count` rows, itself included, is smallest: every set of that many rows has
-   at least this radius as diameter, and the ball at most twice as much. Leaves the ball in item[0
-   .. count-1]. */
-static size_t aggi_best_ball(aggi_call *c, size_t count, double *radius) {
-    size_t i, best = 0;
-    *radius = aggi_infinity();
-    for (i = 0; i < c->n; i++) {
-        const double *row = c->pairs.entry + i * c->n;
-        size_t closer = 0, j;
-        for (j = 0; j < c->n; j++) closer += row[j] < *radius;
-        if (closer < count) continue; /* no smaller ball here: spare the sort */
-        aggi_by_distance(c, i);
-        *radius = c->item[count - 1].key;
-        best = i;
-    }
-    aggi_by_distance(c, best);
-    return best;
 }
 
 /* ---- 5 weighted sums of rows ----------------------------------------------------------------- */
@@ -4892,8 +5332,8 @@ static int aggi_sizes_fit(const agg_desc *d) {
 
 /* the most sums that a kernel makes of a slice */
 static size_t aggi_most_sums(int needs, size_t n) {
-    const size_t pairs = n * (n - 1) / 2;
-    return (needs & AGGI_PAIRS) && pairs > 2 * n + 1 ? pairs : 2 * n + 1;
+    const size_t products = aggi_gram_sums(n);
+    return (needs & AGGI_PAIRS) && products > 2 * n + 1 ? products : 2 * n + 1;
 }
 
 /* The one place that knows how much memory a desc needs. */
@@ -4907,7 +5347,7 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
         return;
     }
     aggi_call_layout(c, a, aggi_most_sums(needs, n));
-    if (needs & AGGI_PAIRS) aggi_pairs_layout(&c->pairs, a, n);
+    if (needs & AGGI_PAIRS) aggi_pairs_layout(&c->pairs, a, d, c->slices);
     if (needs & AGGI_COLUMNS) aggi_columns_layout(&c->columns, a, n, c->slices);
     if (needs & AGGI_COVER) aggi_cover_layout(&c->cover, a, n, d->f);
     if (needs & AGGI_GM) aggi_gm_layout(&c->gm, a, n);
@@ -5490,6 +5930,10 @@ AGGI_END_CODE
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits, the third when neither. Both headers have one version.
+   next            Distances of doubles that share a number of 1e168 and differ below 1e-140 are not
+                   0 any more, nor is agg_resilience() of such rows; ties stay ties at any scale.
+                   Giants and equal rows cost no more than other rows. Sums of squares have other
+                   last bits. agg_scratch_size() gives other sizes.
    0.2.0 (2026-11) The words of the field: adversaries and attacks, pre-aggregations. New names:
                    agg_samples -> agg_sample_complexity, agg_rule_order_optimal ->
                    agg_rule_is_order_optimal; AGG_RULE_LIST and AGG_ATTACK_LIST are gone (ask
