@@ -856,7 +856,7 @@ typedef struct aggi_blend {
     double total;
 } aggi_blend;
 
-/* The same as base + share sum_i weight_i (row_i - base), or factor base where factor is not 1.
+/* The same as base + share sum_i weight_i (row_i - base), or factor base where n is 0.
    share is 1 unless the weights are equal: those are 1. The first `light` weights are 2^AGGI_LIFT times
    as large: they would vanish in agg_real. */
 typedef struct aggi_terms {
@@ -2053,9 +2053,11 @@ static int aggi_mend_terms(int avx2, const aggi_terms *t, size_t at, size_t widt
 /* acc = coordinates [at, at + width) of the sum, width <= AGGI_SPAN */
 static int aggi_terms_block(int avx2, const aggi_terms *t, size_t at, size_t width, agg_real *acc) {
     const double lift = t->factor < aggi_pow2(AGGI_LIGHT) ? aggi_pow2(AGGI_LIFT) : 1;
-    if (t->factor != 1) AGGI_TWIN(avx2, aggi_scale)
-    (t->base + at, width, (agg_real)(1 / lift), (agg_real)(t->factor * lift), acc);
-    else aggi_sum_terms(avx2, t, at, width, 1, acc);
+    const agg_real down = (agg_real)(1 / lift), factor = (agg_real)(t->factor * lift);
+    if (!t->n)
+        AGGI_TWIN(avx2, aggi_scale)(t->base + at, width, down, factor, acc);
+    else
+        aggi_sum_terms(avx2, t, at, width, 1, acc);
     if (AGGI_TWIN(avx2, aggi_scan_row)(acc, width)) return AGG_OK;
     return aggi_mend_terms(avx2, t, at, width, acc);
 }
