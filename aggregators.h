@@ -500,6 +500,11 @@ AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *h
   typedef agg_real aggi_vec AGGI_VECTOR(16);
 #endif
 typedef agg_real aggi_wide AGGI_VECTOR(32);
+#ifdef __AVX__ /* for kernels that want many registers more than long ones */
+  typedef aggi_wide aggi_vec32;
+#else
+  typedef aggi_vec aggi_vec32;
+#endif
 #define AGGI_LOAD(v, from)        memcpy(&(v), (from), sizeof(v))
 #define AGGI_STORE(to, v)         memcpy((to), &(v), sizeof(v))
 
@@ -653,7 +658,7 @@ AGGI_INLINE double aggi_sqrt(double x) { return aggi_sqrt_soft(x); }
 AGGI_INLINE double aggi_draw53(const agg_rng *rng) { return (double)(rng->next(rng->self) >> 11); }
 
 /* Is every number of x finite? Adding 1 to an exponent of all ones carries into the sign. */
-AGGI_UNUSED static int aggi_all_finite(const agg_real *x, size_t n) {
+AGGI_INLINE int aggi_all_finite_body(const agg_real *x, size_t n) {
     aggi_word carry = 0, b;
     size_t i;
     for (i = 0; i < n; i++) {
@@ -661,6 +666,10 @@ AGGI_UNUSED static int aggi_all_finite(const agg_real *x, size_t n) {
         carry |= (b & AGGI_REAL_INF) + AGGI_REAL_UNIT;
     }
     return !(carry & ~(~(aggi_word)0 >> 1));
+}
+
+AGGI_UNUSED static int aggi_all_finite(const agg_real *x, size_t n) {
+    return aggi_all_finite_body(x, n);
 }
 
 /* Memory is laid out twice by the same code: with base == NULL to count, then for real. Every piece
@@ -751,6 +760,13 @@ AGGI_END_CODE
 #define AGGI_COLS   ((size_t)64)   /* columns sorted together */
 #define AGGI_GROUP  ((size_t)8)    /* columns of the widest vector */
 #define AGGI_RUN    ((size_t)16)   /* rows sorted in registers */
+#define AGGI_SQUARE_LANES ((size_t)32) /* accumulators of the squares of one row */
+#define AGGI_FOUR   ((size_t)4)    /* rows, of which all subsets are summed, and new rows at once */
+#define AGGI_LINE   (64 / sizeof(agg_real)) /* coordinates in a cache line */
+#define AGGI_STRIP  ((size_t)128)  /* coordinates mixed together */
+#define AGGI_TABLES ((size_t)16)   /* sets of subsets that stay in the cache */
+#define AGGI_SPAN   ((size_t)1024) /* coordinates of many rows that are summed in one go */
+#define AGGI_BUNCH  ((size_t)16)   /* rows summed in registers */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
 #define AGGI_FAR    65536.0        /* GM: rows beyond this many radii are only a direction */
 #define AGGI_KRYLOV ((size_t)64)   /* Lanczos: steps of a cycle, */
@@ -761,10 +777,14 @@ AGGI_END_CODE
   #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
   #define AGGI_HUGE 1e280
   #define AGGI_HUGE_SEEN AGGI_HUGE /* a part of a sum beyond this foretells it */
+  #define AGGI_LIGHT  (-1022)      /* weights below 2^AGGI_LIGHT are lifted by 2^AGGI_LIFT */
+  #define AGGI_LIFT   0
 #else
   #define AGGI_TINY 1e-24
   #define AGGI_HUGE 1e300
   #define AGGI_HUGE_SEEN 1e33
+  #define AGGI_LIGHT  (-90)
+  #define AGGI_LIFT   100
 #endif
 
 /* clang-format on */
@@ -962,6 +982,10 @@ AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1))
    NaN and Inf in the rows yet: see aggi_aggregate(). */
 #define AGGI_NOT_FINITE (-1)
 
+static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
+    return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
+}
+
 /* sum_i weight_i row_i / total */
 typedef struct aggi_blend {
     const agg_real *const *row;
@@ -969,6 +993,21 @@ typedef struct aggi_blend {
     size_t n;
     double total;
 } aggi_blend;
+
+/* The same as base + share sum_i weight_i (row_i - base), or factor base where n is 0.
+   share is 1 unless the weights are equal: those are 1. The first `light` weights are 2^AGGI_LIFT times
+   as large: they would vanish in agg_real. */
+typedef struct aggi_terms {
+    const agg_real **row, *base;
+    agg_real *weight, share;
+    double factor;
+    size_t n, light;
+} aggi_terms;
+
+static void aggi_terms_layout(aggi_terms *t, aggi_arena *a, size_t n) {
+    t->row = aggi_take_rows(a, n);
+    t->weight = aggi_take_real(a, n);
+}
 
 /* Distances of all pairs of rows in play. */
 typedef struct aggi_pairs {
@@ -1026,10 +1065,6 @@ static size_t aggi_network_bound(size_t n) {
     size_t t = 0;
     while ((size_t)1 << t < n) t++;
     return n * t * (t + 1) / 4 + 1;
-}
-
-static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
-    return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
 }
 
 static void aggi_columns_layout(aggi_columns *g, aggi_arena *a, size_t n, size_t slices) {
@@ -1221,17 +1256,40 @@ static void aggi_order_layout(aggi_order *o, aggi_arena *a, size_t n) {
     o->unit = aggi_take_f64(a, n);
 }
 
-/* A pre-aggregation: new row j = sum_i weight[j * n_in + i] row_i / total[j]. */
+/* A pre-aggregation: new row j is factor_j times the sum of some rows. */
 typedef struct aggi_mix {
     size_t n_in, n_out;
-    double *weight, *total;
-    agg_real *row; /* n_out x dim */
+    uint64_t *member; /* n_out sets of rows */
+    double *factor;   /* n_out */
+    int *kept;        /* n_out: new row j is old row j */
+    agg_real *row;    /* n_out x dim */
 } aggi_mix;
 
 static void aggi_mix_layout(aggi_mix *m, aggi_arena *a, size_t n, size_t dim) {
-    m->weight = aggi_take_f64(a, n * n);
-    m->total = aggi_take_f64(a, n);
+    m->member = aggi_take_set(a, n * AGGI_WORDS(n));
+    m->factor = aggi_take_f64(a, n);
+    m->kept = (int *)aggi_take(a, n, sizeof *m->kept);
     m->row = (agg_real *)aggi_take(a, dim, n * sizeof *m->row);
+}
+
+/* Mixing many rows into many: see aggi_mix_run(). Each slice has its own strip, sum and table. */
+typedef struct aggi_mixer {
+    size_t groups, tiles;  /* of AGGI_FOUR rows, of AGGI_FOUR new rows */
+    const agg_real *base;  /* a row in the middle of the others */
+    unsigned char *offset; /* groups x tiles x AGGI_FOUR: places in the table */
+    agg_real *strip; /* groups x AGGI_FOUR x AGGI_STRIP: coordinates of the rows, minus base */
+    agg_real *sum;   /* tiles x AGGI_FOUR x AGGI_STRIP */
+    agg_real *table; /* AGGI_TABLES x 16 x AGGI_LINE */
+} aggi_mixer;
+
+static size_t aggi_fours(size_t n) { return (n + AGGI_FOUR - 1) / AGGI_FOUR; }
+
+static void aggi_mixer_layout(aggi_mixer *g, aggi_arena *a, size_t n, size_t slices) {
+    const size_t fours = aggi_fours(n);
+    g->offset = (unsigned char *)aggi_take(a, fours * fours, AGGI_FOUR);
+    g->strip = (agg_real *)aggi_take(a, slices * fours, AGGI_FOUR * AGGI_STRIP * sizeof *g->strip);
+    g->sum = (agg_real *)aggi_take(a, slices * fours, AGGI_FOUR * AGGI_STRIP * sizeof *g->sum);
+    g->table = (agg_real *)aggi_take(a, slices * AGGI_TABLES, 16 * AGGI_LINE * sizeof *g->table);
 }
 
 /* The caller's rows that are there: not NULL and, once they were scanned, finite. */
@@ -1258,6 +1316,7 @@ typedef struct aggi_call {
     double *key;     /* n: what rows are ranked by */
     aggi_item *item; /* 2 n: the ranking */
     double *part;    /* slices x the sums of a kernel */
+    aggi_terms terms;
     aggi_pairs pairs;
     aggi_columns columns;
     aggi_cover cover;
@@ -1265,6 +1324,7 @@ typedef struct aggi_call {
     aggi_spectrum spectrum;
     aggi_picked picked;
     aggi_order order;
+    aggi_mixer mixer;
     aggi_mix mix[2];
 } aggi_call;
 
@@ -1279,6 +1339,7 @@ static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
     c->key = aggi_take_f64(a, n);
     c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
     c->part = aggi_take_f64(a, c->slices * sums);
+    aggi_terms_layout(&c->terms, a, n + 1);
 }
 
 /* options and their defaults */
@@ -2181,36 +2242,102 @@ static double aggi_pair_square(const aggi_pairs *p, double v, double unit) {
     return p->roots ? aggi_squared(aggi_ratio(v, unit)) : v / unit;
 }
 
-/* ||x - v||^2, v == NULL: ||x||^2 */
-AGGI_INLINE double aggi_square_body(const agg_real *x, const agg_real *v, size_t width,
-                                    double shrink, double grow) {
-    double lane[8] = {0};
-    if (v)
-        AGGI_ADD_IN_LANES(lane, 8, width, k,
-                          aggi_squared(((double)x[k] * shrink - (double)v[k] * shrink) * grow));
-    else
-        AGGI_ADD_IN_LANES(lane, 8, width, k, aggi_squared((double)x[k] * shrink * grow));
-    return aggi_sum8(lane);
+/* ||x - v||^2, v == NULL: ||x||^2. Lane l sums the coordinates that are l modulo
+   AGGI_SQUARE_LANES, AGGI_BLOCK of them in agg_real, then on in double: 20 roundings at most. The
+   _zoomed kernel measures (x shrink - v shrink) grow instead. */
+
+static const agg_real aggi_zeros[AGGI_BLOCK] = {0};
+
+/* the lanes in a tree, by halves; the loops of fixed length become vector code */
+AGGI_INLINE double aggi_sum_square_lanes(agg_real *lane) {
+    size_t l;
+    for (l = 0; l < 16; l++) lane[l] += lane[l + 16];
+    for (l = 0; l < 8; l++) lane[l] += lane[l + 8];
+    for (l = 0; l < 4; l++) lane[l] += lane[l + 4];
+    return (double)((lane[0] + lane[2]) + (lane[1] + lane[3]));
 }
 
-#define AGGI_SQUARE_KERNEL(suffix, attribute, vec)                                                 \
-    attribute static double aggi_square##suffix(const agg_real *x, const agg_real *v,              \
-                                                size_t width) {                                    \
-        return aggi_square_body(x, v, width, 1, 1);                                                \
-    }                                                                                              \
-    attribute static double aggi_zoom_square##suffix(const agg_real *x, const agg_real *v,         \
-                                                     size_t width, aggi_zoom z) {                  \
-        return aggi_square_body(x, v, width, z.shrink, z.grow);                                    \
+/* clang-format off */
+
+#define AGGI_AS_IT_IS(u)  (u)
+#define AGGI_BY_SHRINK(u) ((u) * shrink)
+#define AGGI_BY_GROW(u)   ((u) * grow)
+
+#define AGGI_SQUARE_TEMPLATE(name, attribute, vec, SHRINK, GROW)                                   \
+    attribute static double name(const agg_real *x, const agg_real *v, size_t width,               \
+                                 aggi_zoom z) {                                                    \
+        const agg_real shrink = (agg_real)z.shrink, grow = (agg_real)z.grow;                       \
+        const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
+        double sum = 0;                                                                            \
+        (void)shrink;                                                                              \
+        (void)grow;                                                                                \
+        while (width) {                                                                            \
+            const size_t here = width < AGGI_BLOCK ? width : AGGI_BLOCK;                           \
+            const size_t whole = here / AGGI_SQUARE_LANES * AGGI_SQUARE_LANES;                     \
+            const agg_real *y = v ? v : aggi_zeros;                                                \
+            agg_real lane[AGGI_SQUARE_LANES], t;                                                   \
+            size_t first, k;                                                                       \
+            for (first = 0; first < AGGI_SQUARE_LANES; first += 4 * step) {                        \
+                vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, u, w;                                  \
+                for (k = first; k < whole; k += AGGI_SQUARE_LANES) {                               \
+                    AGGI_LOAD(u, x + k);                                                           \
+                    AGGI_LOAD(w, y + k);                                                           \
+                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
+                    s0 += u * u;                                                                   \
+                    AGGI_LOAD(u, x + k + step);                                                    \
+                    AGGI_LOAD(w, y + k + step);                                                    \
+                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
+                    s1 += u * u;                                                                   \
+                    AGGI_LOAD(u, x + k + 2 * step);                                                \
+                    AGGI_LOAD(w, y + k + 2 * step);                                                \
+                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
+                    s2 += u * u;                                                                   \
+                    AGGI_LOAD(u, x + k + 3 * step);                                                \
+                    AGGI_LOAD(w, y + k + 3 * step);                                                \
+                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
+                    s3 += u * u;                                                                   \
+                }                                                                                  \
+                AGGI_STORE(lane + first, s0);                                                      \
+                AGGI_STORE(lane + first + step, s1);                                               \
+                AGGI_STORE(lane + first + 2 * step, s2);                                           \
+                AGGI_STORE(lane + first + 3 * step, s3);                                           \
+            }                                                                                      \
+            for (k = whole; k < here; k++) {                                                       \
+                t = GROW(SHRINK(x[k]) - SHRINK(y[k]));                                             \
+                lane[k - whole] += t * t;                                                          \
+            }                                                                                      \
+            sum += aggi_sum_square_lanes(lane);                                                    \
+            width -= here;                                                                         \
+            x += here;                                                                             \
+            v = v ? v + here : NULL;                                                               \
+        }                                                                                          \
+        return sum;                                                                                \
     }
-AGGI_TWINS(AGGI_SQUARE_KERNEL, aggi_vec, aggi_wide)
+#define AGGI_SQUARE_KERNELS(suffix, attribute, vec)                                                \
+    AGGI_SQUARE_TEMPLATE(aggi_square##suffix, attribute, vec, AGGI_AS_IT_IS, AGGI_AS_IT_IS)        \
+    AGGI_SQUARE_TEMPLATE(aggi_square_zoomed##suffix, attribute, vec, AGGI_BY_SHRINK, AGGI_BY_GROW)
+AGGI_TWINS(AGGI_SQUARE_KERNELS, aggi_vec32, aggi_wide)
+
+/* clang-format on */
 
 typedef struct aggi_roots_job {
     const aggi_call *c;
     const agg_real *const *row; /* n */
     size_t n;
     const agg_real *center;
-    const double *sum; /* n: what came out first, NULL: nothing yet */
+    const double *again; /* n: sums, of which the bad ones are formed again; NULL: all are formed */
 } aggi_roots_job;
+
+static aggi_roots_job aggi_roots_from(const aggi_call *c, const agg_real *const *row, size_t n,
+                                      const agg_real *center) {
+    aggi_roots_job job;
+    job.c = c;
+    job.row = row;
+    job.n = n;
+    job.center = center;
+    job.again = NULL;
+    return job;
+}
 
 static void aggi_roots_run(void *arg, size_t s) {
     const aggi_roots_job *job = (const aggi_roots_job *)arg;
@@ -2221,124 +2348,61 @@ static void aggi_roots_run(void *arg, size_t s) {
     size_t i;
     for (i = 0; i < job->n; i++) {
         const agg_real *x = job->row[i] + begin;
-        aggi_zoom z;
-        if (!job->sum) {
-            part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_square)(x, center, width);
-            continue;
-        }
-        z = aggi_zoom_make(aggi_zoom_for(job->sum[i], 1));
-        part[i] = 0;
-        if (z.exponent)
-            part[i] = AGGI_TWIN_OF_LANES(c->avx2, width, aggi_zoom_square)(x, center, width, z);
+        const aggi_zoom zoom = aggi_zoom_make(job->again ? aggi_zoom_for(job->again[i], 0) : 0);
+        if (!job->again)
+            part[i] = AGGI_TWIN(c->avx2, aggi_square)(x, center, width, zoom);
+        else if (zoom.exponent)
+            part[i] = AGGI_TWIN(c->avx2, aggi_square_zoomed)(x, center, width, zoom);
     }
 }
 
-/* root[i] = sqrt(||row_i - center||); center == NULL: of the norm */
-static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_t n,
-                           const agg_real *center, double *root) {
-    aggi_roots_job job;
-    size_t i, again = 0;
-    job.c = c;
-    job.row = row;
-    job.n = n;
-    job.center = center;
-    job.sum = NULL;
-    aggi_add_slices(c, aggi_roots_run, &job, n);
-    for (i = 0; i < n; i++) {
-        root[i] = c->part[i];
-        again += aggi_zoom_for(root[i], 1) != AGGI_FAIR;
+/* sum[i] = what the slices left for row i; returns whether some sum has to be formed again */
+static int aggi_add_squares(const aggi_roots_job *job, double *sum) {
+    const aggi_call *c = job->c;
+    size_t i, s;
+    int bad = 0;
+    for (i = 0; i < job->n; i++) {
+        sum[i] = c->part[i];
+        for (s = 1; s < c->slices; s++) sum[i] += c->part[s * job->n + i];
+        bad |= aggi_zoom_for(sum[i], 0) != AGGI_FAIR;
     }
-    job.sum = root;
-    if (again && aggi_sum_slices(c, aggi_roots_run, &job, n)) return AGGI_NOT_FINITE;
-    for (i = 0; i < n; i++) {
-        const unsigned kind = aggi_zoom_for(root[i], 1);
-        root[i] = aggi_root0(aggi_root0(kind == AGGI_FAIR ? root[i] : c->part[i])) *
-                  aggi_pow2(aggi_zoom_make(kind).exponent / 4);
+    return bad;
+}
+
+/* root[i] = sqrt(||row_i - center||) from the sums that the slices left in c->part */
+static int aggi_roots_of_squares(aggi_roots_job *job, double *root) {
+    const aggi_call *c = job->c;
+    size_t i, s;
+    const int bad = aggi_add_squares(job, root);
+    job->again = root;
+    if (bad) aggi_run(c, aggi_roots_run, job);
+    for (i = 0; i < job->n; i++) {
+        const aggi_zoom zoom = aggi_zoom_make(aggi_zoom_for(root[i], 0));
+        double sum = root[i];
+        if (zoom.exponent)
+            for (s = 0, sum = 0; s < c->slices; s++) sum += c->part[s * job->n + i];
+        if (!aggi_finite(sum)) return AGGI_NOT_FINITE;
+        root[i] = aggi_root0(aggi_root0(sum)) * aggi_pow2(zoom.exponent / 4);
     }
     return AGG_OK;
+}
+
+/* root[i] = sqrt(||row_i - center||); center == NULL: of the norm. A row that is not finite has no
+   finite sum. */
+static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_t n,
+                           const agg_real *center, double *root) {
+    aggi_roots_job job = aggi_roots_from(c, row, n, center);
+    aggi_run(c, aggi_roots_run, &job);
+    return aggi_roots_of_squares(&job, root);
 }
 
 /* ---- 5 weighted sums of rows ----------------------------------------------------------------- */
 
 /* The blend sum_i weight_i row_i / total. The weights sum to total, so it is written as
    x_0 + sum_i w_i (x_i - x_0), with x_0 the row of most weight: equal rows come out exactly, and a
-   giant of hardly any weight spoils nothing. A single row may have any weight: it is scaled. */
-
-/* acc += w (x - base) for one row, and for four at once */
-AGGI_INLINE void aggi_add_row(const agg_real *AGGI_RESTRICT x, double w, size_t width,
-                              const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) {
-    size_t k;
-    for (k = 0; k < width; k++) acc[k] += w * ((double)x[k] - base[k]);
-}
-
-AGGI_INLINE void aggi_add_four(const agg_real *const *x, const double *w, size_t at, size_t width,
-                               const double *AGGI_RESTRICT base, double *AGGI_RESTRICT acc) {
-    const agg_real *AGGI_RESTRICT x0 = x[0] + at, *AGGI_RESTRICT x1 = x[1] + at;
-    const agg_real *AGGI_RESTRICT x2 = x[2] + at, *AGGI_RESTRICT x3 = x[3] + at;
-    size_t k;
-    for (k = 0; k < width; k++) {
-        const double a = acc[k] + w[0] * ((double)x0[k] - base[k]);
-        const double b = a + w[1] * ((double)x1[k] - base[k]);
-        const double c = b + w[2] * ((double)x2[k] - base[k]);
-        acc[k] = c + w[3] * ((double)x3[k] - base[k]);
-    }
-}
-
-/* returns whether some number is not finite */
-AGGI_INLINE int aggi_blend_body(const aggi_blend *b, size_t at, size_t width,
-                                double *AGGI_RESTRICT acc) {
-    const agg_real *x[4];
-    double w[4], base[AGGI_BLOCK], scale;
-    size_t i, k, heavy = 0, used = 0, count = 0;
-    uint64_t odd = 0;
-    for (i = 0; i < b->n; i++) {
-        used += b->weight[i] != 0;
-        if (b->weight[i] > b->weight[heavy]) heavy = i;
-    }
-    scale = used == 1 ? b->weight[heavy] / b->total : 1;
-    for (k = 0; k < width; k++) {
-        base[k] = (double)b->row[heavy][at + k];
-        acc[k] = base[k] * scale;
-    }
-    for (i = 0; i < b->n; i++) {
-        if (b->weight[i] == 0 || i == heavy) continue;
-        x[count] = b->row[i];
-        w[count++] = b->weight[i] / b->total;
-        if (count < 4) continue;
-        aggi_add_four(x, w, at, width, base, acc);
-        count = 0;
-    }
-    for (i = 0; i < count; i++) aggi_add_row(x[i] + at, w[i], width, base, acc);
-    for (k = 0; k < width; k++) odd |= aggi_odd(acc[k]);
-    return odd >> 63 != 0;
-}
-
-#define AGGI_BLEND_KERNEL(suffix, attribute, vec)                                                  \
-    attribute static int aggi_blend##suffix(const aggi_blend *b, size_t at, size_t width,          \
-                                            double *acc) {                                         \
-        return aggi_blend_body(b, at, width, acc);                                                 \
-    }
-AGGI_TWINS(AGGI_BLEND_KERNEL, aggi_vec, aggi_wide)
-
-/* One column of it, for finite numbers so large that a difference overflowed (double builds). */
-static double aggi_blend_giants(const aggi_blend *b, size_t at) {
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < b->n; i++)
-        if (b->weight[i] != 0) sum += b->weight[i] / b->total * (0.125 * (double)b->row[i][at]);
-    return aggi_clamp(sum * 8);
-}
-
-/* acc = coordinates [at, at + width) of the blend, width <= AGGI_BLOCK */
-static int aggi_blend_columns(const aggi_call *c, const aggi_blend *b, size_t at, size_t width,
-                              double *acc) {
-    size_t k;
-    if (!AGGI_TWIN(c->avx2, aggi_blend)(b, at, width, acc)) return AGG_OK;
-    if (!c->scanned) return AGGI_NOT_FINITE;
-    for (k = 0; k < width; k++)
-        if (!aggi_finite(acc[k])) acc[k] = aggi_blend_giants(b, at + k);
-    return AGG_OK;
-}
+   giant of hardly any weight spoils nothing. A single row may have any weight: it is scaled. All is
+   done in agg_real, AGGI_BUNCH rows to a sum. With u its rounding unit the error is at most
+       u |result| + (AGGI_BUNCH + n / AGGI_BUNCH + 4) u sum_i |w_i (x_i - x_0)|. */
 
 /* what the weights of a rule make of the rows in play */
 static aggi_blend aggi_result(const aggi_call *c) {
@@ -2366,33 +2430,250 @@ static void aggi_choose_ranked(aggi_call *c, size_t count) {
     c->total = (double)count;
 }
 
+/* The terms of such a sum: the rows but for x_0, those of very small weight first. */
+static void aggi_terms_begin(aggi_terms *t, const agg_real *base, double factor, double share) {
+    t->base = base;
+    t->factor = factor;
+    t->share = (agg_real)share;
+    t->n = t->light = 0;
+}
+
+static void aggi_terms_add(aggi_terms *t, const agg_real *row, double weight) {
+    t->row[t->n] = row;
+    t->weight[t->n++] = (agg_real)weight;
+}
+
+/* the rows with |weight| in [from, to), in units; but not the base itself */
+static void aggi_terms_between(aggi_terms *t, const aggi_blend *b, size_t base, double from,
+                               double to, double unit) {
+    size_t i;
+    for (i = 0; i < b->n; i++) {
+        const double w = b->weight[i], size = aggi_abs(w);
+        if (i != base && w != 0 && size >= from && size < to)
+            aggi_terms_add(t, b->row[i], w / unit);
+    }
+}
+
+static void aggi_terms_of(aggi_terms *t, const aggi_blend *b) {
+    const double light = b->total * aggi_pow2(AGGI_LIGHT);
+    size_t i, heavy = 0, used = 0, equal = 0;
+    double unit;
+    for (i = 0; i < b->n; i++)
+        if (b->weight[i] > b->weight[heavy]) heavy = i;
+    unit = b->weight[heavy];
+    for (i = 0; i < b->n; i++) {
+        used += b->weight[i] != 0;
+        equal += b->weight[i] == unit;
+    }
+    aggi_terms_begin(t, b->row[heavy], used == 1 ? unit / b->total : 1,
+                     used == equal ? unit / b->total : 1);
+    if (used != equal) unit = b->total;
+    aggi_terms_between(t, b, heavy, 0, light, unit * aggi_pow2(-AGGI_LIFT));
+    t->light = t->n;
+    aggi_terms_between(t, b, heavy, light, aggi_infinity(), unit);
+}
+
+/* to = (x a) b: b alone might vanish in agg_real */
+AGGI_INLINE void aggi_scale_body(const agg_real *AGGI_RESTRICT x, size_t width, agg_real a,
+                                 agg_real b, agg_real *AGGI_RESTRICT to) {
+    size_t k;
+    for (k = 0; k < width; k++) to[k] = x[k] * a * b;
+}
+
+/* where v is not finite, v = other unit */
+AGGI_INLINE void aggi_mend_body(agg_real *AGGI_RESTRICT v, const agg_real *AGGI_RESTRICT other,
+                                double unit, size_t width) {
+    size_t k;
+    for (k = 0; k < width; k++) {
+        const double old = (double)v[k], mended = aggi_clamp((double)other[k] * unit);
+        const uint64_t odd = aggi_top((aggi_bits(old) & AGGI_INF) + 0x0010000000000000u);
+        v[k] = (agg_real)aggi_pick(odd, mended, old);
+    }
+}
+
+/* acc (+)= sum_i weight_i (row_i - base), all numbers shrunk, for up to AGGI_BUNCH rows, in
+   coordinates [at, at + width); the first bunch sets acc, the last makes base + share acc of it. */
+typedef struct aggi_bunch {
+    const agg_real *const *row;
+    const agg_real *weight, *base;
+    size_t n;
+    agg_real shrink, share;
+    int first, last;
+} aggi_bunch;
+
+/* clang-format off */
+
+#define AGGI_BY_WEIGHT(u) ((u) * w)
+
+#define AGGI_BUNCH_TEMPLATE(name, attribute, vec, SHRINK, WEIGH)                                   \
+    attribute static void name(const aggi_bunch *g, size_t at, size_t width, agg_real *acc) {      \
+        const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
+        const agg_real *base = g->base + at, shrink = g->shrink;                                   \
+        size_t i, k;                                                                               \
+        agg_real w;                                                                                \
+        (void)shrink;                                                                              \
+        for (k = 0; k + 4 * step <= width; k += 4 * step) {                                        \
+            vec b0, b1, b2, b3, s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, u;                         \
+            AGGI_LOAD(b0, base + k);                                                               \
+            AGGI_LOAD(b1, base + k + step);                                                        \
+            AGGI_LOAD(b2, base + k + 2 * step);                                                    \
+            AGGI_LOAD(b3, base + k + 3 * step);                                                    \
+            b0 = SHRINK(b0);                                                                       \
+            b1 = SHRINK(b1);                                                                       \
+            b2 = SHRINK(b2);                                                                       \
+            b3 = SHRINK(b3);                                                                       \
+            for (i = 0; i < g->n; i++) {                                                           \
+                const agg_real *x = g->row[i] + at + k;                                            \
+                w = g->weight[i];                                                                  \
+                (void)w;                                                                           \
+                AGGI_LOAD(u, x);                                                                   \
+                s0 += WEIGH(SHRINK(u) - b0);                                                       \
+                AGGI_LOAD(u, x + step);                                                            \
+                s1 += WEIGH(SHRINK(u) - b1);                                                       \
+                AGGI_LOAD(u, x + 2 * step);                                                        \
+                s2 += WEIGH(SHRINK(u) - b2);                                                       \
+                AGGI_LOAD(u, x + 3 * step);                                                        \
+                s3 += WEIGH(SHRINK(u) - b3);                                                       \
+            }                                                                                      \
+            if (!g->first) {                                                                       \
+                AGGI_LOAD(u, acc + k);                                                             \
+                s0 += u;                                                                           \
+                AGGI_LOAD(u, acc + k + step);                                                      \
+                s1 += u;                                                                           \
+                AGGI_LOAD(u, acc + k + 2 * step);                                                  \
+                s2 += u;                                                                           \
+                AGGI_LOAD(u, acc + k + 3 * step);                                                  \
+                s3 += u;                                                                           \
+            }                                                                                      \
+            if (g->last) {                                                                         \
+                s0 = s0 * g->share + b0;                                                           \
+                s1 = s1 * g->share + b1;                                                           \
+                s2 = s2 * g->share + b2;                                                           \
+                s3 = s3 * g->share + b3;                                                           \
+            }                                                                                      \
+            AGGI_STORE(acc + k, s0);                                                               \
+            AGGI_STORE(acc + k + step, s1);                                                        \
+            AGGI_STORE(acc + k + 2 * step, s2);                                                    \
+            AGGI_STORE(acc + k + 3 * step, s3);                                                    \
+        }                                                                                          \
+        for (; k < width; k++) {                                                                   \
+            const agg_real b = SHRINK(base[k]);                                                    \
+            agg_real sum = 0;                                                                      \
+            for (i = 0; i < g->n; i++) {                                                           \
+                w = g->weight[i];                                                                  \
+                sum += WEIGH(SHRINK(g->row[i][at + k]) - b);                                       \
+            }                                                                                      \
+            if (!g->first) sum += acc[k];                                                          \
+            acc[k] = g->last ? sum * g->share + b : sum;                                           \
+        }                                                                                          \
+    }
+#define AGGI_BUNCH_KERNELS(suffix, attribute, vec)                                                 \
+    attribute static void aggi_scale##suffix(const agg_real *x, size_t width, agg_real a,          \
+                                             agg_real b, agg_real *to) {                           \
+        aggi_scale_body(x, width, a, b, to);                                                       \
+    }                                                                                              \
+    attribute static int aggi_scan_row##suffix(const agg_real *x, size_t width) {                  \
+        return aggi_all_finite_body(x, width);                                                     \
+    }                                                                                              \
+    attribute static void aggi_mend##suffix(agg_real *v, const agg_real *other, double unit,       \
+                                            size_t width) {                                        \
+        aggi_mend_body(v, other, unit, width);                                                     \
+    }                                                                                              \
+    AGGI_BUNCH_TEMPLATE(aggi_bunch_equal##suffix, attribute, vec, AGGI_AS_IT_IS, AGGI_AS_IT_IS)    \
+    AGGI_BUNCH_TEMPLATE(aggi_bunch_plain##suffix, attribute, vec, AGGI_AS_IT_IS, AGGI_BY_WEIGHT)     \
+    AGGI_BUNCH_TEMPLATE(aggi_bunch_shrunk##suffix, attribute, vec, AGGI_BY_SHRINK, AGGI_BY_WEIGHT)
+AGGI_TWINS(AGGI_BUNCH_KERNELS, aggi_vec32, aggi_wide)
+
+/* clang-format on */
+
+static void aggi_add_bunch(int avx2, const aggi_bunch *g, size_t at, size_t width, agg_real *acc) {
+    if (g->shrink != 1)
+        AGGI_TWIN(avx2, aggi_bunch_shrunk)(g, at, width, acc);
+    else if (g->share != 1)
+        AGGI_TWIN(avx2, aggi_bunch_equal)(g, at, width, acc);
+    else
+        AGGI_TWIN(avx2, aggi_bunch_plain)(g, at, width, acc);
+}
+
+/* acc = shrink times coordinates [at, at + width) of the sum */
+static void aggi_sum_terms(int avx2, const aggi_terms *t, size_t at, size_t width, double shrink,
+                           agg_real *acc) {
+    aggi_bunch g;
+    size_t i;
+    g.base = t->base;
+    g.share = t->share;
+    g.last = 0;
+    for (i = 0; !g.last; i += g.n) {
+        const int light = i < t->light;
+        g.row = t->row + i;
+        g.weight = t->weight + i;
+        g.n = aggi_width(i, light ? t->light : t->n, AGGI_BUNCH);
+        g.shrink = (agg_real)(light ? shrink * aggi_pow2(-AGGI_LIFT) : shrink);
+        g.first = !i;
+        g.last = !light && i + g.n == t->n;
+        aggi_add_bunch(avx2, &g, at, width, acc);
+    }
+}
+
+/* Where a sum of giants overflowed: again, shrunk. Returns AGGI_NOT_FINITE if that does not help,
+   since some row is not finite. */
+static int aggi_mend_terms(int avx2, const aggi_terms *t, size_t at, size_t width, agg_real *acc) {
+    const double shrink = aggi_pow2(-40); /* for fewer than 2^38 rows */
+    agg_real shrunk[AGGI_SPAN];
+    aggi_sum_terms(avx2, t, at, width, shrink, shrunk);
+    if (!AGGI_TWIN(avx2, aggi_scan_row)(shrunk, width)) return AGGI_NOT_FINITE;
+    AGGI_TWIN(avx2, aggi_mend)(acc, shrunk, 1 / shrink, width);
+    return AGG_OK;
+}
+
+/* acc = coordinates [at, at + width) of the sum, width <= AGGI_SPAN */
+static int aggi_terms_block(int avx2, const aggi_terms *t, size_t at, size_t width, agg_real *acc) {
+    const double lift = t->factor < aggi_pow2(AGGI_LIGHT) ? aggi_pow2(AGGI_LIFT) : 1;
+    const agg_real down = (agg_real)(1 / lift), factor = (agg_real)(t->factor * lift);
+    if (!t->n)
+        AGGI_TWIN(avx2, aggi_scale)(t->base + at, width, down, factor, acc);
+    else
+        aggi_sum_terms(avx2, t, at, width, 1, acc);
+    if (AGGI_TWIN(avx2, aggi_scan_row)(acc, width)) return AGG_OK;
+    return aggi_mend_terms(avx2, t, at, width, acc);
+}
+
 typedef struct aggi_combine_job {
     const aggi_call *c;
-    const aggi_blend *blend;
+    const aggi_terms *terms;
+    agg_real *out;
     int status[AGGI_SLICES];
 } aggi_combine_job;
 
 static void aggi_combine_run(void *arg, size_t s) {
     aggi_combine_job *job = (aggi_combine_job *)arg;
     const size_t end = aggi_slice_begin(job->c, s + 1);
-    double acc[AGGI_BLOCK];
-    size_t at, k, width;
+    const size_t span = job->terms->n > AGGI_BUNCH ? AGGI_SPAN : AGGI_BLOCK;
+    agg_real acc[AGGI_SPAN];
+    size_t at, width;
     job->status[s] = AGG_OK;
     for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        if (aggi_blend_columns(job->c, job->blend, at, width, acc))
-            job->status[s] = AGGI_NOT_FINITE;
-        for (k = 0; k < width; k++) job->c->out[at + k] = (agg_real)acc[k];
+        width = aggi_width(at, end, span);
+        job->status[s] = aggi_terms_block(job->c->avx2, job->terms, at, width, acc);
+        if (job->status[s]) return;
+        memcpy(job->out + at, acc, width * sizeof *acc);
     }
 }
 
-/* c->out = the blend; it may be the first row of it */
-static int aggi_combine(const aggi_call *c, const aggi_blend *blend) {
+/* out = the sum of the terms; it may be one of their rows */
+static int aggi_add_up(const aggi_call *c, const aggi_terms *terms, agg_real *out) {
     aggi_combine_job job;
     job.c = c;
-    job.blend = blend;
+    job.terms = terms;
+    job.out = out;
     aggi_run(c, aggi_combine_run, &job);
     return aggi_any(c, job.status);
+}
+
+/* c->out = the blend; it may be a row of it */
+static int aggi_combine(aggi_call *c, const aggi_blend *blend) {
+    aggi_terms_of(&c->terms, blend);
+    return aggi_add_up(c, &c->terms, c->out);
 }
 
 /* ---- 6 columns ------------------------------------------------------------------------------- */
@@ -4571,14 +4852,13 @@ static int aggi_cclip_start(aggi_call *c) {
     return AGG_OK;
 }
 
-/* v += mean_i (x_i - v) min(1, tau/||x_i - v||), that is v times what the rows' shares leave, plus
-   the rows times their shares. tau is a root; < 0: it is the median of ||x_i - v||. */
-static int aggi_cclip_step(aggi_call *c, double *tau) {
+/* A step is v += mean_i (x_i - v) min(1, tau/||x_i - v||), that is v times what the rows' shares
+   leave, plus the rows times their shares. From the roots of the distances in share[0 .. n-1] this
+   makes the shares, and the terms. tau is a root; < 0: it is the median of ||x_i - v||. */
+static void aggi_cclip_weigh(aggi_call *c, double *tau) {
     double *kept = c->picked.share, *share = kept + 1; /* of v, of the rows */
     aggi_blend blend;
     size_t i;
-    int status = aggi_find_roots(c, c->x, c->n, c->out, share);
-    if (status) return status;
     if (*tau < 0) {
         aggi_rank(c->item, share, c->n, c->n);
         *tau = aggi_median_root(c->item, c->n);
@@ -4591,13 +4871,43 @@ static int aggi_cclip_step(aggi_call *c, double *tau) {
         c->picked.row[i + 1] = c->x[i];
     }
     *kept = aggi_max(*kept, 0);
+    for (i = 0; i < c->n; i++) c->weight[i] = c->weight[i] * *kept + share[i];
     blend.row = c->picked.row;
     blend.weight = c->picked.share;
     blend.n = c->n + 1;
     blend.total = 1;
-    status = aggi_combine(c, &blend);
-    for (i = 0; i < c->n; i++) c->weight[i] = c->weight[i] * *kept + share[i];
-    return status;
+    aggi_terms_of(&c->terms, &blend);
+}
+
+/* The step, and the squared distances from the new v while the rows are in the cache. */
+static void aggi_cclip_run(void *arg, size_t s) {
+    aggi_combine_job *job = (aggi_combine_job *)arg;
+    const aggi_call *c = job->c;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double *part = c->part + s * c->n;
+    const aggi_zoom fair = aggi_zoom_make(AGGI_FAIR);
+    agg_real v[AGGI_BLOCK];
+    size_t at, width, i;
+    memset(part, 0, c->n * sizeof *part);
+    job->status[s] = AGG_OK;
+    for (at = aggi_slice_begin(c, s); at < end && !job->status[s]; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        job->status[s] = aggi_terms_block(c->avx2, job->terms, at, width, v);
+        memcpy(job->out + at, v, width * sizeof *v);
+        for (i = 0; i < c->n; i++)
+            part[i] += AGGI_TWIN(c->avx2, aggi_square)(c->x[i] + at, v, width, fair);
+    }
+}
+
+static int aggi_cclip_step(aggi_call *c) {
+    aggi_roots_job roots = aggi_roots_from(c, c->x, c->n, c->out);
+    aggi_combine_job job;
+    job.c = c;
+    job.terms = &c->terms;
+    job.out = c->out;
+    aggi_run(c, aggi_cclip_run, &job);
+    return aggi_any(c, job.status) ? AGGI_NOT_FINITE
+                                   : aggi_roots_of_squares(&roots, c->picked.share + 1);
 }
 
 static int aggi_cclip(aggi_call *c) {
@@ -4605,7 +4915,11 @@ static int aggi_cclip(aggi_call *c) {
     double tau = c->desc->tau > 0 ? aggi_root0(c->desc->tau) : -1;
     size_t t;
     int status = aggi_cclip_start(c);
-    for (t = 0; t < iterations && status == AGG_OK; t++) status = aggi_cclip_step(c, &tau);
+    if (status == AGG_OK) status = aggi_find_roots(c, c->x, c->n, c->out, c->picked.share + 1);
+    for (t = 1; t <= iterations && status == AGG_OK; t++) {
+        aggi_cclip_weigh(c, &tau);
+        status = t < iterations ? aggi_cclip_step(c) : aggi_add_up(c, &c->terms, c->out);
+    }
     return status;
 }
 
@@ -5030,24 +5344,68 @@ static int aggi_smea(aggi_call *c) {
 
 /* ---- 12 pre-aggregations --------------------------------------------------------------------- */
 
-/* Each fills the weights (all 0 at first) of a mix, which makes new rows of the rows in play. The
-   rows have been scanned, so nothing can go wrong. */
+/* Each fills a mix, which makes new rows of the rows in play; all sets are empty at first. Returns
+   AGGI_NOT_FINITE if it finds that a row is not finite. */
 
-static void aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
-    const size_t keep = c->n - c->f;
-    size_t i, j;
-    (void)aggi_find_pairs(c, 0);
-    for (i = 0; i < c->n; i++) {
-        aggi_by_distance(c, i);
-        for (j = 0; j < keep; j++) m->weight[i * c->n + c->item[j].index] = 1;
-        m->total[i] = (double)keep;
+/* The bits of some t >= 0 with exactly k of the n numbers v <= t; if ties do not allow that, of the
+   least with more. v has no negative number. */
+static uint64_t aggi_threshold(const double *v, size_t n, size_t k) {
+    uint64_t low = 0, high = AGGI_INF - 1;
+    while (low < high) {
+        const uint64_t mid = low + (high - low) / 2;
+        const double t = aggi_from_bits(mid);
+        size_t i, count = 0;
+        for (i = 0; i < n; i++) count += v[i] <= t;
+        if (count == k) return mid;
+        if (count > k)
+            high = mid;
+        else
+            low = mid + 1;
     }
+    return low;
+}
+
+/* set = the `keep` rows nearest to row i, itself first, then the lower ones; returns the farthest */
+static double aggi_nearest_set(const aggi_call *c, size_t i, size_t keep, uint64_t *set) {
+    const double *off = c->pairs.entry + i * c->n;
+    const double t = aggi_from_bits(aggi_threshold(off, c->n, keep));
+    double most = 0;
+    size_t j, count = 1;
+    aggi_insert(set, i);
+    for (j = 0; j < c->n; j++) count += off[j] < t && j != i;
+    for (j = 0; j < c->n; j++) {
+        const int tied = off[j] == t && j != i && count < keep;
+        if (!tied && !(off[j] < t)) continue;
+        if (tied) count++;
+        aggi_insert(set, j);
+        most = aggi_max(most, off[j]);
+    }
+    return most;
+}
+
+/* A row whose nearest are all equal to it stays as it is. The base is the centre of the smallest
+   ball of n - f rows. Such a ball has an honest row in it and is no larger than the honest rows'
+   diameter, so that the base is within two diameters of every honest row. */
+static int aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
+    const size_t keep = c->n - c->f, words = AGGI_WORDS(c->n);
+    double least = aggi_infinity();
+    size_t i;
+    const int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    for (i = 0; i < c->n; i++) {
+        const double radius = aggi_nearest_set(c, i, keep, m->member + i * words);
+        m->factor[i] = 1 / (double)keep;
+        m->kept[i] = !(radius > 0);
+        if (radius < least) c->mixer.base = c->x[i];
+        least = aggi_min(least, radius);
+    }
+    return AGG_OK;
 }
 
 /* Fisher-Yates, then groups of neighbours */
-static void aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
+static int aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
     const agg_rng rng = c->desc->rng;
-    const size_t size = aggi_bucket(c->desc), pivot = c->pivot;
+    const size_t size = aggi_bucket(c->desc), pivot = c->pivot, words = AGGI_WORDS(c->n);
     size_t i;
     for (i = 0; i < c->n; i++) c->item[i].index = i;
     for (i = c->n; i-- > 1;) {
@@ -5056,71 +5414,283 @@ static void aggi_mix_bucketing(aggi_call *c, aggi_mix *m) {
         c->item[j].index = t;
     }
     for (i = 0; i < c->n; i++) {
-        m->weight[i / size * c->n + c->item[i].index] = 1;
-        m->total[i / size] += 1;
+        aggi_insert(m->member + i / size * words, c->item[i].index);
+        m->factor[i / size] = 1 / (double)(i % size + 1);
         if (c->item[i].index == pivot) c->pivot = i / size;
     }
+    return AGG_OK;
 }
 
 /* c->key has the roots of the norms; rows longer than most^2 are shortened to that */
 static void aggi_shorten(const aggi_call *c, aggi_mix *m, double most) {
     size_t i;
     for (i = 0; i < c->n; i++) {
-        m->weight[i * c->n + i] = c->key[i] > most ? aggi_ratio(most, c->key[i]) : 1;
-        m->total[i] = 1;
+        const int longer = c->key[i] > most;
+        aggi_insert(m->member + i * AGGI_WORDS(c->n), i);
+        m->factor[i] = longer ? aggi_ratio(most, c->key[i]) : 1;
+        m->kept[i] = !longer;
     }
 }
 
-static void aggi_mix_clip(aggi_call *c, aggi_mix *m) {
-    (void)aggi_find_roots(c, c->x, c->n, NULL, c->key);
-    aggi_shorten(c, m, aggi_root0(c->desc->clip));
+static int aggi_mix_clip(aggi_call *c, aggi_mix *m) {
+    const int status = aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    if (status == AGG_OK) aggi_shorten(c, m, aggi_root0(c->desc->clip));
+    return status;
 }
 
 /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
-static void aggi_mix_arc(aggi_call *c, aggi_mix *m) {
+static int aggi_mix_arc(aggi_call *c, aggi_mix *m) {
     const double f = (double)c->f, n = (double)c->n;
     const size_t clipped = (size_t)(2 * f * (n - f) / n);
-    (void)aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    const int status = aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    if (status) return status;
     aggi_rank(c->item, c->key, c->n, c->n);
     aggi_shorten(c, m, c->item[c->n - clipped - 1].key);
+    return AGG_OK;
 }
+
+/* New rows of few old ones each: one after the other. */
+static int aggi_mix_few(aggi_call *c, const aggi_mix *m, size_t j) {
+    const uint64_t *set = m->member + j * AGGI_WORDS(m->n_in);
+    size_t i, first = 0, count = 0;
+    for (i = 0; i < m->n_in; i++) count += (size_t)aggi_has(set, i);
+    while (!aggi_has(set, first)) first++;
+    aggi_terms_begin(&c->terms, c->x[first], count == 1 ? m->factor[j] : 1, m->factor[j]);
+    for (i = first + 1; i < m->n_in; i++)
+        if (aggi_has(set, i)) aggi_terms_add(&c->terms, c->x[i], 1);
+    return aggi_add_up(c, &c->terms, m->row + j * c->dim);
+}
+
+/* New rows of many old ones each, many at once. For each group of four rows the sums of all its
+   subsets are made, a table of 16; then a new row needs one addition for each group instead of one
+   for each row. A table has AGGI_LINE coordinates, one cache line. A new row is base + factor
+   times the sum of the rows minus base, in agg_real; with u its rounding unit the error is at most
+   u |result| + (AGGI_TABLES + n / (4 AGGI_TABLES) + 4) u mean_i |x_i - base|.
+   The strip first: coordinates [at, at + width) of all rows in one piece, zeros behind them. */
+AGGI_INLINE void aggi_fill_strip_body(const aggi_call *c, size_t at, size_t width, agg_real shrink,
+                                      agg_real *AGGI_RESTRICT strip) {
+    const agg_real *AGGI_RESTRICT base = c->mixer.base + at;
+    size_t i, k;
+    memset(strip + c->n * AGGI_STRIP, 0,
+           (c->mixer.groups * AGGI_FOUR - c->n) * AGGI_STRIP * sizeof *strip);
+    for (i = 0; i < c->n; i++, strip += AGGI_STRIP) {
+        const agg_real *AGGI_RESTRICT x = c->x[i] + at;
+        for (k = 0; k < width; k++) strip[k] = x[k] * shrink - base[k] * shrink;
+        for (; k < AGGI_STRIP; k++) strip[k] = 0;
+    }
+}
+
+/* to = base + factor sum, and what tells whether all are finite: alarm += to */
+AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
+                                      const agg_real *AGGI_RESTRICT base, agg_real factor,
+                                      size_t width, agg_real *AGGI_RESTRICT to,
+                                      agg_real *AGGI_RESTRICT alarm) {
+    size_t k;
+    for (k = 0; k < width; k++) {
+        to[k] = base[k] + sum[k] * factor;
+        alarm[k] += to[k];
+    }
+}
+
+/* clang-format off */
+
+/* the bits of a subset are those of its place in the table */
+#define AGGI_MIX_KERNELS(suffix, attribute, vec)                                                   \
+    attribute static void aggi_fill_strip##suffix(const aggi_call *c, size_t at, size_t width,     \
+                                                  agg_real shrink, agg_real *strip) {              \
+        aggi_fill_strip_body(c, at, width, shrink, strip);                                         \
+    }                                                                                              \
+    attribute static void aggi_finish_row##suffix(const agg_real *sum, const agg_real *base,       \
+                                                  agg_real factor, size_t width, agg_real *to,     \
+                                                  agg_real *alarm) {                               \
+        aggi_finish_row_body(sum, base, factor, width, to, alarm);                                 \
+    }                                                                                              \
+    attribute static void aggi_sum_subsets##suffix(const agg_real *x, agg_real *table) {           \
+        size_t k, l;                                                                               \
+        for (k = 0; k < AGGI_LINE; k += sizeof(vec) / sizeof(agg_real), x += sizeof(vec) / sizeof *x) { \
+            agg_real *t = table + k;                                                               \
+            vec a, b, c, d, s = {0};                                                               \
+            AGGI_LOAD(a, x);                                                                       \
+            AGGI_LOAD(b, x + AGGI_STRIP);                                                          \
+            AGGI_LOAD(c, x + 2 * AGGI_STRIP);                                                      \
+            AGGI_LOAD(d, x + 3 * AGGI_STRIP);                                                      \
+            for (l = 0; l < 2; l++, t += 4 * AGGI_LINE, s = c) {                                  \
+                vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
+                AGGI_STORE(t, s);                                                                  \
+                AGGI_STORE(t + AGGI_LINE, sa);                                                    \
+                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                \
+                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                               \
+            }                                                                                      \
+            for (l = 0, s = d; l < 2; l++, t += 4 * AGGI_LINE, s = c + d) {                       \
+                vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
+                AGGI_STORE(t, s);                                                                  \
+                AGGI_STORE(t + AGGI_LINE, sa);                                                    \
+                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                \
+                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    attribute static void aggi_add_subsets##suffix(const agg_real *table,                          \
+                                                   const unsigned char *offset, size_t groups,     \
+                                                   agg_real *sum) {                                \
+        const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
+        size_t g, k;                                                                               \
+        for (k = 0; k < AGGI_LINE; k += 2 * step) {                                               \
+            const unsigned char *o = offset;                                                       \
+            const agg_real *t = table + k;                                                         \
+            agg_real *to = sum + k;                                                                \
+            vec a0 = {0}, a1 = {0}, b0 = {0}, b1 = {0};                                            \
+            vec c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0}, v;                                         \
+            for (g = 0; g < groups; g++, o += AGGI_FOUR, t += 16 * AGGI_LINE) {                   \
+                AGGI_LOAD(v, t + o[0]);                                                            \
+                a0 += v;                                                                           \
+                AGGI_LOAD(v, t + o[0] + step);                                                     \
+                a1 += v;                                                                           \
+                AGGI_LOAD(v, t + o[1]);                                                            \
+                b0 += v;                                                                           \
+                AGGI_LOAD(v, t + o[1] + step);                                                     \
+                b1 += v;                                                                           \
+                AGGI_LOAD(v, t + o[2]);                                                            \
+                c0 += v;                                                                           \
+                AGGI_LOAD(v, t + o[2] + step);                                                     \
+                c1 += v;                                                                           \
+                AGGI_LOAD(v, t + o[3]);                                                            \
+                d0 += v;                                                                           \
+                AGGI_LOAD(v, t + o[3] + step);                                                     \
+                d1 += v;                                                                           \
+            }                                                                                      \
+            AGGI_ADD_TO(vec, to, a0);                                                              \
+            AGGI_ADD_TO(vec, to + step, a1);                                                       \
+            AGGI_ADD_TO(vec, to + AGGI_STRIP, b0);                                                 \
+            AGGI_ADD_TO(vec, to + AGGI_STRIP + step, b1);                                          \
+            AGGI_ADD_TO(vec, to + 2 * AGGI_STRIP, c0);                                             \
+            AGGI_ADD_TO(vec, to + 2 * AGGI_STRIP + step, c1);                                      \
+            AGGI_ADD_TO(vec, to + 3 * AGGI_STRIP, d0);                                             \
+            AGGI_ADD_TO(vec, to + 3 * AGGI_STRIP + step, d1);                                      \
+        }                                                                                          \
+    }
+#define AGGI_ADD_TO(vec, to, v)                                                                    \
+    do {                                                                                           \
+        vec old_;                                                                                  \
+        AGGI_LOAD(old_, to);                                                                       \
+        old_ += (v);                                                                               \
+        AGGI_STORE(to, old_);                                                                      \
+    } while (0)
+AGGI_TWINS(AGGI_MIX_KERNELS, aggi_vec32, aggi_wide)
+
+/* clang-format on */
 
 typedef struct aggi_mix_job {
     const aggi_call *c;
     const aggi_mix *m;
 } aggi_mix_job;
 
+/* the memory of a slice */
+static aggi_mixer aggi_mixer_of_slice(const aggi_mixer *all, size_t s) {
+    aggi_mixer g = *all;
+    g.strip += s * g.groups * AGGI_FOUR * AGGI_STRIP;
+    g.sum += s * g.tiles * AGGI_FOUR * AGGI_STRIP;
+    g.table += s * AGGI_TABLES * 16 * AGGI_LINE;
+    return g;
+}
+
+/* One cache line of all new rows, at column k of the strip. The places of the table lie in the
+   order of use: AGGI_TABLES groups, in that the tiles, in that the groups, in that four new rows. */
+static void aggi_mix_line(const aggi_mixer *g, int avx2, size_t k) {
+    const unsigned char *offset = g->offset;
+    size_t first, i, tile, groups;
+    for (first = 0; first < g->groups; first += groups) {
+        groups = aggi_width(first, g->groups, AGGI_TABLES);
+        for (i = 0; i < groups; i++) AGGI_TWIN(avx2, aggi_sum_subsets)
+        (g->strip + (first + i) * AGGI_FOUR * AGGI_STRIP + k, g->table + i * 16 * AGGI_LINE);
+        for (tile = 0; tile < g->tiles; tile++, offset += groups * AGGI_FOUR)
+            AGGI_TWIN(avx2, aggi_add_subsets)
+        (g->table, offset, groups, g->sum + tile * AGGI_FOUR * AGGI_STRIP + k);
+    }
+}
+
+/* the sums of all new rows in coordinates [at, at + width) */
+static void aggi_mix_strip(const aggi_call *c, const aggi_mixer *g, size_t at, size_t width,
+                           agg_real shrink) {
+    size_t k;
+    AGGI_TWIN(c->avx2, aggi_fill_strip)(c, at, width, shrink, g->strip);
+    memset(g->sum, 0, g->tiles * AGGI_FOUR * AGGI_STRIP * sizeof *g->sum);
+    for (k = 0; k < width; k += AGGI_LINE) aggi_mix_line(g, c->avx2, k);
+}
+
+/* Where sums of giants overflowed: again, shrunk, for those coordinates. */
+static void aggi_mend_strip(const aggi_mix_job *job, const aggi_mixer *g, size_t at, size_t width) {
+    const aggi_call *c = job->c;
+    const double shrink = aggi_pow2(-40);
+    agg_real base[AGGI_STRIP], mixed[AGGI_STRIP], alarm[AGGI_STRIP] = {0};
+    size_t j;
+    aggi_mix_strip(c, g, at, width, (agg_real)shrink);
+    AGGI_TWIN(c->avx2, aggi_scale)(g->base + at, width, 1, (agg_real)shrink, base);
+    for (j = 0; j < job->m->n_out; j++) {
+        AGGI_TWIN(c->avx2, aggi_finish_row)
+        (g->sum + j * AGGI_STRIP, base, (agg_real)job->m->factor[j], width, mixed, alarm);
+        AGGI_TWIN(c->avx2, aggi_mend)(job->m->row + j * c->dim + at, mixed, 1 / shrink, width);
+    }
+}
+
 static void aggi_mix_run(void *arg, size_t s) {
     const aggi_mix_job *job = (const aggi_mix_job *)arg;
     const aggi_call *c = job->c;
     const aggi_mix *m = job->m;
+    const aggi_mixer g = aggi_mixer_of_slice(&c->mixer, s);
     const size_t end = aggi_slice_begin(c, s + 1);
-    double acc[AGGI_BLOCK];
-    aggi_blend blend;
-    size_t at, j, k, width;
-    blend.row = c->x;
-    blend.n = m->n_in;
+    size_t at, j, width;
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
-        width = aggi_width(at, end, AGGI_BLOCK);
-        for (j = 0; j < m->n_out; j++) {
-            agg_real *to = m->row + j * c->dim + at;
-            blend.weight = m->weight + j * m->n_in;
-            blend.total = m->total[j];
-            (void)aggi_blend_columns(c, &blend, at, width, acc);
-            for (k = 0; k < width; k++) to[k] = (agg_real)acc[k];
+        agg_real alarm[AGGI_STRIP] = {0};
+        width = aggi_width(at, end, AGGI_STRIP);
+        aggi_mix_strip(c, &g, at, width, 1);
+        for (j = 0; j < m->n_out; j++) AGGI_TWIN(c->avx2, aggi_finish_row)
+        (g.sum + j * AGGI_STRIP, g.base + at, (agg_real)m->factor[j], width,
+         m->row + j * c->dim + at, alarm);
+        if (!AGGI_TWIN(c->avx2, aggi_scan_row)(alarm, width)) aggi_mend_strip(job, &g, at, width);
+    }
+}
+
+/* the places in the tables: see aggi_mix_line() */
+static void aggi_mix_offsets(aggi_mixer *g, const aggi_mix *m) {
+    const size_t words = AGGI_WORDS(m->n_in);
+    unsigned char *to = g->offset;
+    size_t first, tile, i, j, end;
+    for (first = 0; first < g->groups; first = end) {
+        end = first + aggi_width(first, g->groups, AGGI_TABLES);
+        for (tile = 0; tile < g->tiles; tile++) {
+            for (i = first; i < end; i++) {
+                for (j = tile * AGGI_FOUR; j < (tile + 1) * AGGI_FOUR; j++) {
+                    const uint64_t set = j < m->n_out ? m->member[j * words + i / 16] : 0;
+                    *to++ = (unsigned char)((set >> i % 16 * 4 & 15) * AGGI_LINE);
+                }
+            }
         }
     }
 }
 
-/* the rows of the mix become the rows in play */
-static void aggi_play_mix(aggi_call *c, const aggi_mix *m) {
+static void aggi_mix_many(aggi_call *c, const aggi_mix *m) {
     aggi_mix_job job;
-    size_t i;
     job.c = c;
     job.m = m;
+    c->mixer.groups = aggi_fours(m->n_in);
+    c->mixer.tiles = aggi_fours(m->n_out);
+    aggi_mix_offsets(&c->mixer, m);
     aggi_run(c, aggi_mix_run, &job);
+}
+
+/* the rows of the mix become the rows in play */
+static int aggi_play_mix(aggi_call *c, const aggi_mix *m, int many) {
+    size_t j, made = 0;
+    int status = AGG_OK;
+    for (j = 0; j < m->n_out; j++) made += !m->kept[j];
+    if (many && made) aggi_mix_many(c, m);
+    for (j = 0; j < m->n_out && !many && status == AGG_OK; j++)
+        if (!m->kept[j]) status = aggi_mix_few(c, m, j);
     c->n = m->n_out;
-    for (i = 0; i < c->n; i++) c->x[i] = m->row + i * c->dim;
+    for (j = 0; j < c->n; j++)
+        if (!m->kept[j]) c->x[j] = m->row + j * c->dim;
+    return status;
 }
 
 /* rows made of n */
@@ -5152,6 +5722,7 @@ enum {
     AGGI_GM = 8,         /* c->gm */
     AGGI_SPECTRUM = 16,  /* c->spectrum */
     AGGI_PICKED = 32,    /* c->picked */
+    AGGI_MIXER = 2048,   /* c->mixer */
     AGGI_PIVOT = 64,     /* options: desc.pivot, a row that must be there */
     AGGI_Q = 128,        /* desc.q, at most n - f */
     AGGI_CLIP = 256,     /* desc.clip, more than 0 */
@@ -5259,15 +5830,15 @@ typedef struct aggi_pre {
     int needs;
     const char *name;
     size_t (*rows)(const agg_desc *d, size_t n); /* made of n */
-    void (*fill)(aggi_call *c, aggi_mix *m);     /* NULL: nothing to do */
+    int (*fill)(aggi_call *c, aggi_mix *m);      /* NULL: nothing to do */
 } aggi_pre;
 
 static const aggi_pre aggi_pres[] = {
-    {AGG_PRE_NONE,      0,          "none",      aggi_rows_same,    NULL},
-    {AGG_PRE_NNM,       AGGI_PAIRS, "NNM",       aggi_rows_same,    aggi_mix_nnm},
-    {AGG_PRE_BUCKETING, AGGI_RNG,   "bucketing", aggi_rows_buckets, aggi_mix_bucketing},
-    {AGG_PRE_CLIP,      AGGI_CLIP,  "clipping",  aggi_rows_same,    aggi_mix_clip},
-    {AGG_PRE_ARC,       0,          "ARC",       aggi_rows_same,    aggi_mix_arc},
+    {AGG_PRE_NONE,      0,         "none",      aggi_rows_same,    NULL},
+    {AGG_PRE_NNM, AGGI_PAIRS | AGGI_MIXER, "NNM", aggi_rows_same,  aggi_mix_nnm},
+    {AGG_PRE_BUCKETING, AGGI_RNG,  "bucketing", aggi_rows_buckets, aggi_mix_bucketing},
+    {AGG_PRE_CLIP,      AGGI_CLIP, "clipping",  aggi_rows_same,    aggi_mix_clip},
+    {AGG_PRE_ARC,       0,         "ARC",       aggi_rows_same,    aggi_mix_arc},
 };
 
 /* a row that was forgotten does not compile; one in the wrong place fails tests/test_agg_table.c */
@@ -5354,6 +5925,7 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
     if (needs & AGGI_SPECTRUM) aggi_spectrum_layout(&c->spectrum, a, n);
     if (needs & AGGI_PICKED) aggi_picked_layout(&c->picked, a, n);
     if (needs & AGGI_ORDER) aggi_order_layout(&c->order, a, n);
+    if (needs & AGGI_MIXER) aggi_mixer_layout(&c->mixer, a, n, c->slices);
     for (i = 0; i < 2; i++)
         if (d->pre[i]) aggi_mix_layout(&c->mix[i], a, n, d->dim);
 }
@@ -5388,12 +5960,30 @@ static void aggi_collect(aggi_call *c, const agg_real *const *rows) {
     c->report.dropped = c->desc->n - c->sent.n;
 }
 
+/* part: for each row whether some number of the slice is not finite */
+static void aggi_scan_run(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t begin = aggi_slice_begin(c, s), end = aggi_slice_begin(c, s + 1);
+    double *odd = c->part + s * c->sent.n;
+    size_t i, at, width;
+    for (i = 0; i < c->sent.n; i++) {
+        odd[i] = 0;
+        for (at = begin; at < end && odd[i] == 0; at += width) {
+            width = aggi_width(at, end, AGGI_CHUNK);
+            odd[i] = !AGGI_TWIN(c->avx2, aggi_scan_row)(c->sent.row[i] + at, width);
+        }
+    }
+}
+
 /* reads all rows and drops those with a NaN or Inf */
 static void aggi_scan(aggi_call *c) {
     aggi_senders *sent = &c->sent;
-    size_t i, m = 0;
+    size_t i, s, m = 0;
+    aggi_run(c, aggi_scan_run, c);
     for (i = 0; i < sent->n; i++) {
-        if (!aggi_all_finite(sent->row[i], c->dim)) continue;
+        double odd = 0;
+        for (s = 0; s < c->slices; s++) odd += c->part[s * sent->n + i];
+        if (odd > 0) continue;
         sent->id[m] = sent->id[i];
         sent->row[m++] = sent->row[i];
     }
@@ -5414,16 +6004,17 @@ static void aggi_play(aggi_call *c) {
     }
 }
 
-static void aggi_pre_aggregate(aggi_call *c, size_t which) {
+static int aggi_pre_aggregate(aggi_call *c, size_t which) {
     const aggi_pre *pre = &aggi_pres[c->desc->pre[which]];
     aggi_mix *m = &c->mix[which];
-    if (!pre->fill) return;
+    int status;
+    if (!pre->fill) return AGG_OK;
     m->n_in = c->n;
     m->n_out = pre->rows(c->desc, c->n);
-    memset(m->weight, 0, c->n * c->n * sizeof *m->weight);
-    memset(m->total, 0, c->n * sizeof *m->total);
-    pre->fill(c, m);
-    aggi_play_mix(c, m);
+    memset(m->member, 0, m->n_out * AGGI_WORDS(c->n) * sizeof *m->member);
+    memset(m->kept, 0, m->n_out * sizeof *m->kept);
+    status = pre->fill(c, m);
+    return status ? status : aggi_play_mix(c, m, pre->needs & AGGI_MIXER);
 }
 
 /* pre-aggregations and rule on the rows sent; the result is in c->out */
@@ -5436,9 +6027,9 @@ static int aggi_attempt(aggi_call *c) {
     if ((rule->needs & AGGI_PIVOT) && c->pivot == c->n) return AGG_ERR_PIVOT;
     c->total = 1;
     c->report.nodes = 0;
-    aggi_pre_aggregate(c, 0);
-    aggi_pre_aggregate(c, 1);
-    status = rule->run(c);
+    status = aggi_pre_aggregate(c, 0);
+    if (status == AGG_OK) status = aggi_pre_aggregate(c, 1);
+    if (status == AGG_OK) status = rule->run(c);
     if (status != AGG_OK && status != AGG_INEXACT) return status;
     if (rule->result == AGGI_WRITTEN) return status;
     blend = aggi_result(c);
@@ -5453,10 +6044,10 @@ static int aggi_attempt(aggi_call *c) {
    with a NaN or Inf are dropped, and the second attempt is made without them. Its rows are finite,
    so a sum that is not has overflowed, and kernels that see c->scanned do it again by a slower,
    safe route.
-   Pre-aggregations would carry a NaN from one row to others: the rows are scanned before them. */
+   Random numbers are drawn once: before bucketing the rows are scanned. */
 static int aggi_aggregate(aggi_call *c) {
     int status;
-    if (aggi_has_pre(c->desc)) aggi_scan(c);
+    if (aggi_needs(c->desc) & AGGI_RNG) aggi_scan(c);
     status = aggi_attempt(c);
     if (status != AGGI_NOT_FINITE) return status;
     AGG_ASSERT(!c->scanned);
@@ -5474,7 +6065,8 @@ static void aggi_report_weights(aggi_call *c) {
         for (i = 0; i < m->n_in; i++) {
             c->key[i] = 0;
             for (j = 0; j < m->n_out; j++)
-                c->key[i] += c->weight[j] * m->weight[j * m->n_in + i] / m->total[j];
+                if (aggi_has(m->member + j * AGGI_WORDS(m->n_in), i))
+                    c->key[i] += c->weight[j] * m->factor[j];
         }
         memcpy(c->weight, c->key, m->n_in * sizeof *c->weight);
     }

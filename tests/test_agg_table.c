@@ -60,15 +60,15 @@ typedef struct pre_row {
     const char *name;
     int needs;
     size_t rows; /* made of 7, with buckets of 3 */
-    void (*fill)(aggi_call *c, aggi_mix *m);
+    int (*fill)(aggi_call *c, aggi_mix *m);
 } pre_row;
 
 static const pre_row pre_rows[] = {
-    {AGG_PRE_NONE,      "none",      0,          7, NULL},
-    {AGG_PRE_NNM,       "NNM",       AGGI_PAIRS, 7, aggi_mix_nnm},
-    {AGG_PRE_BUCKETING, "bucketing", AGGI_RNG,   3, aggi_mix_bucketing},
-    {AGG_PRE_CLIP,      "clipping",  AGGI_CLIP,  7, aggi_mix_clip},
-    {AGG_PRE_ARC,       "ARC",       0,          7, aggi_mix_arc},
+    {AGG_PRE_NONE,      "none",      0,                       7, NULL},
+    {AGG_PRE_NNM,       "NNM",       AGGI_PAIRS | AGGI_MIXER, 7, aggi_mix_nnm},
+    {AGG_PRE_BUCKETING, "bucketing", AGGI_RNG,                3, aggi_mix_bucketing},
+    {AGG_PRE_CLIP,      "clipping",  AGGI_CLIP,               7, aggi_mix_clip},
+    {AGG_PRE_ARC,       "ARC",       0,                       7, aggi_mix_arc},
 };
 
 typedef struct attack_row {
