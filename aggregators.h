@@ -4311,13 +4311,19 @@ AGGI_INLINE int aggi_gm_out_body(const double *AGGI_RESTRICT c, const double *AG
                                  size_t width, const aggi_gm_scale *s, double n,
                                  agg_real *AGGI_RESTRICT out) {
     uint64_t doubt = sizeof(agg_real) > sizeof(float) ? AGGI_SIGN : 0;
+    double v[AGGI_BLOCK];
     size_t k;
     (void)s;
     for (k = 0; k < width; k++) {
-        const double v = AGGI_GM_SUM(c[k], z[k], s), size = v < 0 ? -v : v;
-        const double below = v < AGGI_REAL_MAX ? v : AGGI_REAL_MAX;
-        out[k] = (agg_real)(below > -AGGI_REAL_MAX ? below : -AGGI_REAL_MAX);
-        doubt |= aggi_bits(size * 1048576.0 - n * (c[k] < 0 ? -c[k] : c[k]));
+        const double sum = AGGI_GM_SUM(c[k], z[k], s);
+        const double below = sum < AGGI_REAL_MAX ? sum : AGGI_REAL_MAX;
+        v[k] = below > -AGGI_REAL_MAX ? below : -AGGI_REAL_MAX;
+    }
+    for (k = 0; k < width; k++) out[k] = (agg_real)v[k];
+    for (k = 0; k < width; k++) {
+        const double size = aggi_from_bits(aggi_bits(v[k]) & ~AGGI_SIGN);
+        const double base = aggi_from_bits(aggi_bits(c[k]) & ~AGGI_SIGN);
+        doubt |= aggi_bits(size * 1048576.0 - n * base);
     }
     return doubt >> 63 != 0;
 }
