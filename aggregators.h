@@ -503,6 +503,9 @@ typedef agg_real aggi_wide AGGI_VECTOR(32);
 #define AGGI_LOAD(v, from)        memcpy(&(v), (from), sizeof(v))
 #define AGGI_STORE(to, v)         memcpy((to), &(v), sizeof(v))
 
+/* no macro tells of -fsingle-precision-constant */
+typedef char aggi_constants_must_be_double[sizeof 1.0 == sizeof(double) ? 1 : -1];
+
 /* clang-format on */
 
 AGGI_BEGIN_CODE
