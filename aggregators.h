@@ -1617,8 +1617,8 @@ static void aggi_again_run(void *arg, size_t s) {
 /* How is a sum to be made that came out so when it was made as `kind`? The same: it is good. */
 static unsigned aggi_zoom_next(double sum, unsigned kind, int exact) {
     if (kind == AGGI_FAIR) return aggi_zoom_for(sum, exact);
-    if (kind == AGGI_SHRUNK) return sum < AGGI_TINY ? AGGI_FAIR : kind;
-    return aggi_finite(sum) && sum <= AGGI_HUGE ? kind : AGGI_FAIR;
+    if (kind == AGGI_SHRUNK) return sum < AGGI_TINY ? (unsigned)AGGI_FAIR : kind;
+    return aggi_finite(sum) && sum <= AGGI_HUGE ? kind : (unsigned)AGGI_FAIR;
 }
 
 /* Enters the sums of a run. One that is not finite although rows were shrunk convicts a row. */
