@@ -533,8 +533,8 @@ typedef uint64_t aggi_word; /* the bits of an agg_real */
 #define AGGI_REAL_INF  AGGI_INF
 #define AGGI_REAL_UNIT 0x0010000000000000u /* 1 in the exponent */
 #else
-#define AGGI_REAL_MAX ((double)FLT_MAX)
-#define AGGI_REAL_ULP ((double)FLT_EPSILON / 2)
+#define AGGI_REAL_MAX  ((double)FLT_MAX)
+#define AGGI_REAL_ULP  ((double)FLT_EPSILON / 2)
 typedef uint32_t aggi_word;
 #define AGGI_REAL_INF  0x7f800000u
 #define AGGI_REAL_UNIT 0x00800000u
