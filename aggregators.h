@@ -508,6 +508,9 @@ typedef agg_real aggi_wide AGGI_VECTOR(32);
 #define AGGI_LOAD(v, from)        memcpy(&(v), (from), sizeof(v))
 #define AGGI_STORE(to, v)         memcpy((to), &(v), sizeof(v))
 
+/* no macro tells of -fsingle-precision-constant */
+typedef char aggi_constants_must_be_double[sizeof 1.0 == sizeof(double) ? 1 : -1];
+
 /* clang-format on */
 
 AGGI_BEGIN_CODE
@@ -535,8 +538,8 @@ typedef uint64_t aggi_word; /* the bits of an agg_real */
 #define AGGI_REAL_INF  AGGI_INF
 #define AGGI_REAL_UNIT 0x0010000000000000u /* 1 in the exponent */
 #else
-#define AGGI_REAL_MAX ((double)FLT_MAX)
-#define AGGI_REAL_ULP ((double)FLT_EPSILON / 2)
+#define AGGI_REAL_MAX  ((double)FLT_MAX)
+#define AGGI_REAL_ULP  ((double)FLT_EPSILON / 2)
 typedef uint32_t aggi_word;
 #define AGGI_REAL_INF  0x7f800000u
 #define AGGI_REAL_UNIT 0x00800000u
@@ -1675,8 +1678,8 @@ static void aggi_again_run(void *arg, size_t s) {
 /* How is a sum to be made that came out so when it was made as `kind`? The same: it is good. */
 static unsigned aggi_zoom_next(double sum, unsigned kind, int exact) {
     if (kind == AGGI_FAIR) return aggi_zoom_for(sum, exact);
-    if (kind == AGGI_SHRUNK) return sum < AGGI_TINY ? AGGI_FAIR : kind;
-    return aggi_finite(sum) && sum <= AGGI_HUGE ? kind : AGGI_FAIR;
+    if (kind == AGGI_SHRUNK) return sum < AGGI_TINY ? (unsigned)AGGI_FAIR : kind;
+    return aggi_finite(sum) && sum <= AGGI_HUGE ? kind : (unsigned)AGGI_FAIR;
 }
 
 /* Enters the sums of a run. One that is not finite although rows were shrunk convicts a row. */

@@ -2982,11 +2982,23 @@ static void rni_agent_first_round(rn_agent *a) {
     memcpy(a->before, a->theta, a->policy.dim * sizeof *a->before);
 }
 
+/* (memcmp is not among what a host without a C library has to bring) */
+static int rni_same_bits(const rn_real *x, const rn_real *y, size_t n) {
+    aggi_word a, b, differ = 0;
+    size_t i;
+    for (i = 0; i < n; i++) {
+        memcpy(&a, x + i, sizeof a);
+        memcpy(&b, y + i, sizeof b);
+        differ |= a ^ b;
+    }
+    return !differ;
+}
+
 /* Is it the plan that d answers? */
 static int rni_agent_made(const rn_agent *a, const rn_plan *plan) {
     return a->has_d && plan->round && plan->round == a->last_round &&
            aggi_bits(plan->eta) == aggi_bits(a->last_eta) &&
-           !memcmp(plan->theta, a->before, a->policy.dim * sizeof *a->before);
+           rni_same_bits(plan->theta, a->before, a->policy.dim);
 }
 
 /* ||theta - theta_{t-1}|| <= reach, for each round that passed between them */

@@ -105,6 +105,8 @@ check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
         "-fassociative-math -fno-signed-zeros -fno-trapping-math" -fno-signed-zeros; do
         expect_failure "$1.h, $3 $flag must not compile" "\.h: -funsafe" $3 $flag -I. -fsyntax-only "$use"
     done
+    expect_failure "$1.h, $3 -fsingle-precision-constant must not compile" "must_be_double" \
+        $3 -fsingle-precision-constant -I. -fsyntax-only "$use"
     for flag in -mfpmath=387 -mfpmath=both; do
         expect_failure "$1.h, $3 $flag must not compile" "excess precision" $3 $flag -I. -fsyntax-only "$use"
     done
