@@ -1096,6 +1096,140 @@ TEST evaluation_meets_the_exact_value(int sampled) {
     PASS();
 }
 
+/* ---- nets act side by side and keep what they compute for the gradient. A policy around a net does
+   neither: it is asked for one act at a time, and its gradient starts anew. No bit tells. */
+typedef struct slope { /* continuous or discrete; ends after 3 to 9 steps */
+    size_t t, end;
+    int discrete;
+} slope;
+
+static void slope_look(const slope *s, const agg_rng *r, rn_real *obs) {
+    for (int k = 0; k < 3; k++) obs[k] = (rn_real)(rn_draw_uniform(r) + 0.1 * (double)s->t);
+}
+
+static void slope_reset(void *self, const agg_rng *r, rn_real *obs) {
+    slope *s = (slope *)self;
+    s->t = 0;
+    s->end = 3 + rn_draw_below(r, 7);
+    slope_look(s, r, obs);
+}
+
+static rn_step_result slope_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
+    slope *s = (slope *)self;
+    *reward = (double)act[s->discrete ? 0 : 1] - 0.3 * (double)s->t;
+    s->t++;
+    slope_look(s, r, obs);
+    return s->t < s->end ? RN_RUNNING : RN_TERMINATED;
+}
+
+static void slope_save(const void *self, void *to) { memcpy(to, self, sizeof(slope)); }
+
+static int slope_load(void *self, const void *from) {
+    memcpy(self, from, sizeof(slope));
+    return 1;
+}
+
+typedef struct shape {
+    const char *name;
+    size_t hidden[2];
+    int gaussian, state_std, tanh_head, no_bias;
+    rn_activation activation;
+} shape;
+
+static const shape shapes[] = {
+    {"16-16", {16, 16}, 0, 0, 0, 0, RN_TANH},    {"5-7", {5, 7}, 0, 0, 0, 0, RN_TANH},
+    {"linear", {0, 0}, 0, 0, 0, 0, RN_TANH},     {"relu", {16, 3}, 0, 0, 0, 1, RN_RELU},
+    {"64-33", {64, 33}, 0, 0, 0, 0, RN_TANH},    {"head", {16, 8}, 0, 0, 1, 0, RN_TANH},
+    {"gauss", {16, 16}, 1, 0, 0, 0, RN_TANH},    {"state std", {9, 0}, 1, 1, 0, 0, RN_TANH},
+    {"wide", {40, 48}, 1, 0, 1, 0, RN_IDENTITY},
+};
+
+enum { SHAPES = sizeof shapes / sizeof *shapes, SLOPES = 6 };
+
+typedef struct hill {
+    slope slopes[SLOPES];
+    rn_env envs[SLOPES];
+    rn_net net;
+    rn_policy inner;
+    rn_trainer_desc d;
+    rn_trainer *t;
+} hill;
+
+static void hill_make(hill *h, const shape *sh, int wrapped, int adversary) {
+    rn_net_desc nd = rn_make_net_desc(3, 2);
+    memset(h, 0, sizeof *h);
+    nd.hidden[0] = sh->hidden[0];
+    nd.hidden[1] = sh->hidden[1];
+    nd.gaussian = sh->gaussian;
+    nd.state_std = sh->state_std;
+    nd.tanh_head = sh->tanh_head;
+    nd.no_bias = sh->no_bias;
+    nd.activation = sh->activation;
+    nd.out_scale = 1;
+    h->inner = rn_make_net_policy(&h->net, &nd);
+    for (size_t i = 0; i < SLOPES; i++) {
+        rn_env *e = &h->envs[i];
+        e->self = &h->slopes[i];
+        h->slopes[i].discrete = !sh->gaussian;
+        e->reset = slope_reset;
+        e->step = slope_step;
+        e->obs_dim = 3;
+        e->act_dim = sh->gaussian ? 2 : 1;
+        e->actions = sh->gaussian ? 0 : 2;
+        e->state_size = sizeof(slope);
+        e->save = slope_save;
+        e->load = slope_load;
+    }
+    h->d.agents = SLOPES;
+    h->d.envs = h->envs;
+    h->d.policy = wrapped ? policy_around(&h->inner) : h->inner;
+    if (wrapped) h->d.policy.init = inner_init;
+    h->d.method.horizon = 8;
+    h->d.method.discount = 0.9;
+    h->d.method.batch = 2;
+    h->d.server.agg.f = 1;
+    h->d.server.eta = rn_schedule_constant(0.5);
+    h->d.server.gamma = rn_schedule_constant(0.2);
+    h->d.adversaries = adversary >= 0;
+    h->d.attack.kind = adversary == 0 ? RN_ATTACK_RANDOM_ACTION : RN_ATTACK_REWARD_FLIP;
+    if (rn_trainer_create(&h->t, &h->d) != RN_OK) abort();
+}
+
+/* the same run: in one go; in small ticks; saved and loaded within trajectories; wrapped */
+TEST teams_change_no_bit(size_t which, int adversary) {
+    static hill plain, ticked, wrapped;
+    static unsigned char state[1 << 20];
+    const shape *sh = &shapes[which];
+    hill_make(&plain, sh, 0, adversary);
+    hill_make(&ticked, sh, 0, adversary);
+    hill_make(&wrapped, sh, 1, adversary);
+    for (int round = 0; round < 4; round++) {
+        rn_status s = RN_MORE;
+        size_t size;
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(plain.t));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(wrapped.t));
+        for (size_t k = 0; s == RN_MORE; k++) {
+            s = rn_trainer_tick(ticked.t, 11 + k % 5, NULL);
+            if (k % 3 || s != RN_MORE) continue;
+            ASSERT(rn_trainer_save_size(ticked.t) <= sizeof state);
+            size = rn_trainer_save_size(ticked.t);
+            ASSERT_EQ(RN_OK, rn_trainer_save(ticked.t, state, sizeof state));
+            (void)rn_trainer_tick(ticked.t, 7, NULL);
+            ASSERT_EQ(RN_OK, rn_trainer_load(ticked.t, state, size));
+        }
+        ASSERT_EQ(RN_OK, s);
+        if (!same_bits(rn_trainer_theta(plain.t), rn_trainer_theta(wrapped.t), plain.inner.dim))
+            FAILm(WHY("%s: acting alone, round %d", sh->name, round));
+        if (!same_bits(rn_trainer_theta(plain.t), rn_trainer_theta(ticked.t), plain.inner.dim))
+            FAILm(WHY("%s: broken off, round %d", sh->name, round));
+    }
+    rn_trainer_destroy(plain.t);
+    rn_trainer_destroy(ticked.t);
+    rn_trainer_destroy(wrapped.t);
+    PASS();
+}
+
 SUITE(equality) {
     for (int option = 0; option < OPTIONS; option++) {
         RUN_TESTp(every_round_is_algorithm_1, option);
@@ -1112,6 +1246,9 @@ SUITE(same_bits_always) {
         RUN_TESTp(threads_change_no_bit, some_options[i]);
         RUN_TESTp(evaluation_disturbs_nothing, some_options[i]);
     }
+    for (size_t i = 0; i < SHAPES; i++)
+        for (int adversary = -1; adversary < 2; adversary++)
+            RUN_TESTp(teams_change_no_bit, i, adversary);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_PAPER);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_BASE_RIDGE_ALL);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_UPDATE_ADAM);
