@@ -502,6 +502,34 @@ TEST plans_beyond_reach_are_refused(void) {
     PASS();
 }
 
+TEST plans_out_of_range(void) {
+    static const double bad[] = {-1, (double)NAN};
+    party *p = party_make(0, 0);
+    rn_agent_desc d;
+    p->plan.round = SIZE_MAX; /* a number that no state could hold is no number to remember */
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ(RN_OK, rn_agent_run_plan(p->a, &p->plan));
+    ASSERT_EQ((uint64_t)2, rn_agent_stats(p->a).rounds);
+    ASSERT_EQ(RN_OK, rn_agent_load(p->a, p->before, party_save(p, p->before)));
+    memset(&d, 0, sizeof d);
+    d.env = p->s.envs[0];
+    d.policy = p->s.d.policy;
+    d.method = p->s.d.method;
+    ASSERT(rn_agent_size(&d) > 0);
+    for (int i = 0; i < 2; i++) {
+        d.reach = bad[i];
+        d.eta_min = 0;
+        ASSERT_EQ((size_t)0, rn_agent_size(&d));
+        d.reach = 0;
+        d.eta_min = bad[i];
+        ASSERT_EQ((size_t)0, rn_agent_size(&d));
+    }
+    d.eta_min = 1.5;
+    ASSERT_EQ((size_t)0, rn_agent_size(&d));
+    free(p->block);
+    PASS();
+}
+
 /* a round that failed was not made */
 TEST failed_plans_are_tried_again(void) {
     party *p = party_make(0, 0);
@@ -1397,6 +1425,7 @@ SUITE(environments_and_policies) {
     RUN_TEST(plans_are_made_once);
     RUN_TEST(repeated_plans_tick);
     RUN_TEST(plans_beyond_reach_are_refused);
+    RUN_TEST(plans_out_of_range);
     RUN_TEST(failed_plans_are_tried_again);
     RUN_TEST(streams_tell_agents_apart);
     RUN_TEST(servers_count_every_update);

@@ -1196,6 +1196,71 @@ static void hill_make(hill *h, const shape *sh, int wrapped, int adversary) {
     if (rn_trainer_create(&h->t, &h->d) != RN_OK) abort();
 }
 
+/* a net with one function of a host's own in place of the header's, which it calls: it counts as a
+   host's policy, and its function is asked */
+static rn_policy real;
+static size_t asked;
+
+static void real_act(void *self, const rn_real *theta, const rn_real *obs, const agg_rng *r,
+                     rn_real *act, void *work) {
+    asked++;
+    real.act(self, theta, obs, r, act, work);
+}
+
+static void real_grad(void *self, const rn_real *theta, size_t T, const rn_real *obs,
+                      const rn_real *act, const rn_real *w, rn_real *g, void *work) {
+    asked++;
+    real.grad(self, theta, T, obs, act, w, g, work);
+}
+
+static void real_dot(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                     const rn_real *obs, const rn_real *act, rn_real *c, void *work) {
+    asked++;
+    real.dot(self, theta, u, T, obs, act, c, work);
+}
+
+static void real_hvp(void *self, const rn_real *theta, const rn_real *u, size_t T,
+                     const rn_real *obs, const rn_real *act, const rn_real *w, const rn_real *k,
+                     rn_real *h, void *work) {
+    asked++;
+    real.hvp(self, theta, u, T, obs, act, w, k, h, work);
+}
+
+static void real_prepare(void *self, const rn_real *theta, void *work) {
+    asked++;
+    real.prepare(self, theta, work);
+}
+
+static size_t real_work_size(void *self, size_t T) {
+    asked++;
+    return real.work_size(self, T);
+}
+
+TEST replaced_functions_are_asked(int which) {
+    static hill plain, mixed;
+    hill_make(&plain, &shapes[0], 0, -1);
+    hill_make(&mixed, &shapes[0], 0, -1);
+    rn_trainer_destroy(mixed.t);
+    real = mixed.inner;
+    if (which == 0) mixed.d.policy.act = real_act;
+    if (which == 1) mixed.d.policy.grad = real_grad;
+    if (which == 2) mixed.d.policy.dot = real_dot;
+    if (which == 3) mixed.d.policy.hvp = real_hvp;
+    if (which == 4) mixed.d.policy.prepare = real_prepare;
+    if (which == 5) mixed.d.policy.work_size = real_work_size;
+    asked = 0;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&mixed.t, &mixed.d));
+    for (int round = 0; round < 3; round++) {
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(plain.t));
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(mixed.t));
+    }
+    ASSERT(same_bits(rn_trainer_theta(plain.t), rn_trainer_theta(mixed.t), plain.inner.dim));
+    ASSERT(asked >= SLOPES);
+    rn_trainer_destroy(plain.t);
+    rn_trainer_destroy(mixed.t);
+    PASS();
+}
+
 /* the same run: in one go; in small ticks; saved and loaded within trajectories; wrapped */
 TEST teams_change_no_bit(size_t which, int adversary) {
     static hill plain, ticked, wrapped;
@@ -1249,6 +1314,7 @@ SUITE(same_bits_always) {
     for (size_t i = 0; i < SHAPES; i++)
         for (int adversary = -1; adversary < 2; adversary++)
             RUN_TESTp(teams_change_no_bit, i, adversary);
+    for (int which = 0; which < 6; which++) RUN_TESTp(replaced_functions_are_asked, which);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_PAPER);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_BASE_RIDGE_ALL);
     RUN_TESTp(parts_apart_make_the_same_bits, OPT_UPDATE_ADAM);
