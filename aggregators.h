@@ -1415,7 +1415,9 @@ static size_t aggi_width(size_t at, size_t end, size_t most) {
    that are l modulo 8, AGGI_BLOCK of them summed in `real`, then on in double. Where squares of the
    differences could leave the range of `real`, the pair is done again zoomed: rows shrunk before
    they are subtracted, or differences grown before they are squared, by a power of two. */
-typedef enum aggi_zoom_kind { AGGI_FAIR, AGGI_SHRUNK, AGGI_GROWN } aggi_zoom_kind;
+#define AGGI_FAIR   0u
+#define AGGI_SHRUNK 1u
+#define AGGI_GROWN  2u
 
 typedef struct aggi_zoom {
     double shrink, grow; /* factors of rows and of differences */
@@ -1473,7 +1475,7 @@ typedef struct aggi_star {
 #define AGGI_STAR_KERNEL(name, attribute, EACH, m, real, vec, load, gap)                           \
     attribute static void name(const aggi_star *t, size_t at, size_t width,                        \
                                double *AGGI_RESTRICT sum) {                                        \
-        const real shrink = (real)t->zoom.shrink, grow = (real)t->zoom.grow;                           \
+        const real shrink = (real)t->zoom.shrink, grow = (real)t->zoom.grow;                       \
         const size_t end = at + width;                                                             \
         real lane[m * AGGI_LANES];                                                                 \
         size_t stop, first, k, p;                                                                  \
