@@ -4796,7 +4796,7 @@ static void aggi_order_begin(aggi_call *c, size_t count) {
         uint32_t *nearest = c->order.nearest + i * c->n;
         aggi_by_distance(c, i);
         for (j = 1; j < c->n; j++) nearest[j - 1] = (uint32_t)c->item[j].index;
-        if (count) aggi_order_sum(c, i, count);
+        aggi_order_sum(c, i, count);
     }
 }
 
@@ -5185,7 +5185,6 @@ static double aggi_top_eigen(aggi_spectrum *g, int rough, double enough) {
     size_t t;
     g->settled = 1;
     if (!(g->trace > 0)) return 0;
-    if (g->trace / (double)g->m >= enough) return enough;
     aggi_spectrum_start(g, aggi_finite(enough));
     g->settled = 0;
     g->value = 0;
