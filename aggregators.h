@@ -125,8 +125,8 @@
    desc.start, nothing is written but out, scratch and the report, no behaviour is undefined, and
    the call ends: searches stop at desc.budget, iterations at desc.iterations or a fixed count. What
    is wrong with a call is answered by a status before anything is written.
-   Time: distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take desc.budget operations
-   at most, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some n^2 log n. By default that is
+   Time: distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take at most desc.budget
+   operations, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some n^2 log n. By default that is
    tens of milliseconds for n <= 100 and a second or two for n = 1000, whatever the rows are, and if
    dim > 16384 about three times what the distances take.
    A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n,
@@ -3839,7 +3839,7 @@ static double aggi_least_roots(const aggi_call *c, const double *entry, double t
 }
 
 /* Sum of squared distances of row i to its nearest `neighbours` others. If the matrix has roots:
-   the fourth root of that. Ties at the end of the sum count as often as needed, by powers of two. */
+   the fourth root of that. Ties at the end of the sum count as often as needed. */
 static double aggi_krum_score(const aggi_call *c, size_t i, size_t neighbours) {
     const double *entry = c->pairs.entry + i * c->n;
     const size_t keep = neighbours + 1; /* and its own, 0 */
