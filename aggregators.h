@@ -127,8 +127,8 @@
    is wrong with a call is answered by a status before anything is written.
    Time: distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take at most desc.budget
    operations, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some n^2 log n. By default that is
-   tens of milliseconds for n <= 100 and a second or two for n = 1000, whatever the rows are, and if
-   dim > 16384 about three times what the distances take.
+   tens of milliseconds for n <= 100 and a second or two for n = 1000, whatever the rows are, or, if
+   that is more, about three times what the distances take.
    A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n,
    so the guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size
    are handled: no sum of squares overflows or underflows its way into a wrong choice. For at most f
