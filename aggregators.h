@@ -125,10 +125,10 @@
    desc.start, nothing is written but out, scratch and the report, no behaviour is undefined, and
    the call ends: searches stop at desc.budget, iterations at desc.iterations or a fixed count. What
    is wrong with a call is answered by a status before anything is written.
-   Time, beside the distances (n^2 dim/2 multiply-adds, by default at least a sixth of the time if
-   dim > 16384): MDA and SMEA desc.budget operations, CAF that and 14 f n^2, Bulyan and the Krums
-   n^2 log n. By default that is under 50 ms for n <= 100 and a second for n = 1000, whatever the
-   rows are.
+   Time: distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take at most desc.budget
+   operations, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some n^2 log n. By default that is
+   tens of milliseconds for n <= 100 and a second or two for n = 1000, whatever the rows are, or, if
+   that is more, about three times what the distances take.
    A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n,
    so the guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size
    are handled: no sum of squares overflows or underflows its way into a wrong choice. For at most f
@@ -3850,8 +3850,7 @@ static double aggi_least_roots(const aggi_call *c, const double *entry, double t
 }
 
 /* Sum of squared distances of row i to its nearest `neighbours` others. If the matrix has roots:
-   the fourth root of that. Ties at the end of the sum count as often as they are needed, by powers of
-   two. */
+   the fourth root of that. Ties at the end of the sum count as often as needed. */
 static double aggi_krum_score(const aggi_call *c, size_t i, size_t neighbours) {
     const double *entry = c->pairs.entry + i * c->n;
     const size_t keep = neighbours + 1; /* and its own, 0 */
@@ -4808,7 +4807,7 @@ static void aggi_order_begin(aggi_call *c, size_t count) {
         uint32_t *nearest = c->order.nearest + i * c->n;
         aggi_by_distance(c, i);
         for (j = 1; j < c->n; j++) nearest[j - 1] = (uint32_t)c->item[j].index;
-        if (count) aggi_order_sum(c, i, count);
+        aggi_order_sum(c, i, count);
     }
 }
 
@@ -5197,7 +5196,6 @@ static double aggi_top_eigen(aggi_spectrum *g, int rough, double enough) {
     size_t t;
     g->settled = 1;
     if (!(g->trace > 0)) return 0;
-    if (g->trace / (double)g->m >= enough) return enough;
     aggi_spectrum_start(g, aggi_finite(enough));
     g->settled = 0;
     g->value = 0;
