@@ -4158,6 +4158,17 @@ static void aggi_gm_weiszfeld(const aggi_gm *g) {
     aggi_gm_times(g, g->step, g->q_step);
 }
 
+/* p = a row */
+static void aggi_gm_go_to(const aggi_gm *g, const aggi_gm_point *p, size_t row) {
+    size_t j;
+    for (j = 0; j < g->n; j++) {
+        p->w[j] = j == row;
+        p->q[j] = g->square[row * g->n + j] / g->unit;
+        p->d[j] = aggi_root0(p->q[j]);
+    }
+    p->w[g->n] = 0;
+}
+
 /* Starts at the row of least value: if the optimum is at a row it is this one. Returns V. */
 static double aggi_gm_best_row(const aggi_gm *g) {
     const size_t n = g->n;
@@ -4172,12 +4183,7 @@ static double aggi_gm_best_row(const aggi_gm *g) {
         }
         if (value[i] < value[best]) best = i;
     }
-    for (j = 0; j < n; j++) {
-        g->at.w[j] = j == best;
-        g->at.q[j] = g->square[best * n + j] / g->unit;
-        g->at.d[j] = aggi_root0(g->at.q[j]);
-    }
-    g->at.w[n] = 0;
+    aggi_gm_go_to(g, &g->at, best);
     return value[best];
 }
 
@@ -4579,20 +4585,40 @@ static void aggi_gm_true_newton(aggi_call *c) {
     aggi_gm_newton(g);
 }
 
-/* Proves the point. If that fails, takes steps from it that count if they prove more: a step has
+static size_t aggi_gm_nearest(const aggi_gm *g) {
+    size_t i, nearest = 0;
+    for (i = 1; i < g->n; i++)
+        if (g->at.d[i] < g->at.d[nearest]) nearest = i;
+    return nearest;
+}
+
+/* Is g->to, which is proven to `excess`, better than `best`? Then it becomes the point. */
+static int aggi_gm_is_better(aggi_gm *g, double excess, double *best) {
+    if (!(excess < *best)) return 0;
+    *best = excess;
+    aggi_gm_accept(g);
+    return 1;
+}
+
+/* Proves the point. If that fails, the row nearest to it is tried: a median at a row, or nearly, is
+   hard to come by in steps. Then steps from the point, which count if they prove more: a step has
    the true gradient, so that its end is the optimum however rough the angles are. */
 static void aggi_gm_polish(aggi_call *c) {
     aggi_gm *g = &c->gm;
     double best = aggi_gm_prove(c, &g->at), excess = best, by = 1;
     size_t t;
     for (t = 0; t < 16 && best > g->wanted && by > 0.01; t++) {
-        if (by >= 1) aggi_gm_true_newton(c);
-        (void)aggi_gm_try(g, by);
+        const double before = best;
+        if (t && by >= 1) aggi_gm_true_newton(c);
+        if (t)
+            (void)aggi_gm_try(g, by);
+        else
+            aggi_gm_go_to(g, &g->to, aggi_gm_nearest(g));
         excess = aggi_gm_prove(c, &g->to);
-        by = excess < best ? 1 : by / 4;
-        if (!(excess < best)) continue;
-        best = excess;
-        aggi_gm_accept(g);
+        if (aggi_gm_is_better(g, excess, &best))
+            by = best < 0.99 * before ? 1 : 0; /* creeping leads nowhere */
+        else
+            by = t ? by / 4 : 1;
     }
     if (!(excess <= best)) best = aggi_gm_prove(c, &g->at); /* the last one tried was not better */
     c->report.gap = best / (double)g->all;

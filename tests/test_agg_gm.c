@@ -452,6 +452,8 @@ TEST whole_range(void) {
                 rows_at(&x, i)[k] = (agg_real)(offset + pow(10, size) * (rng_unit(&r) - 0.5));
             }
         }
+        for (size_t i = 1; i < n; i++) /* some are the same */
+            if (rng_below(&r, 6) == 0) memcpy(rows_at(&x, i), x.row[i - 1], dim * sizeof *out);
         ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
         bad = outside_hull(&x, out, "whole range");
         if (bad) FAILm(bad);
@@ -621,6 +623,22 @@ TEST giants_of_two_sizes(void) {
     rows_free(&x);
     PASS();
 }
+
+/* two rows are equal, next to distances whose squares do not fit a double */
+TEST equal_rows_beside_giants(void) {
+    rng r = rng_make(820);
+    for (size_t t = 0; t < rounds(40); t++) {
+        rows x = rows_new(7, 5);
+        const char *bad;
+        for (size_t i = 0; i < 7; i++)
+            fill_normal(rows_at(&x, i), 5, &r, 0, i < 5 ? 1e19 : pow(10, 160 + 3 * (double)t));
+        memcpy(rows_at(&x, 1), rows_at(&x, 0), 5 * sizeof(agg_real));
+        bad = check_plain(&x, 2, "equal rows beside giants");
+        rows_free(&x);
+        if (bad) FAILm(bad);
+    }
+    PASS();
+}
 #endif
 TEST unreachable_gap(void) {
     rng r = rng_make(800);
@@ -683,6 +701,7 @@ SUITE(geometric_median) {
     RUN_TEST(unreachable_gap_among_giants);
 #ifdef AGG_DOUBLE
     RUN_TEST(giants_of_two_sizes);
+    RUN_TEST(equal_rows_beside_giants);
 #endif
 }
 
