@@ -5767,11 +5767,11 @@ enum {
     AGGI_SPECTRUM = 16,  /* c->spectrum */
     AGGI_PICKED = 32,    /* c->picked */
     AGGI_MIXER = 2048,   /* c->mixer */
+    AGGI_ORDER = 4096,   /* c->order */
     AGGI_PIVOT = 64,     /* options: desc.pivot, a row that must be there */
     AGGI_Q = 128,        /* desc.q, at most n - f */
     AGGI_CLIP = 256,     /* desc.clip, more than 0 */
     AGGI_RNG = 512,      /* desc.rng */
-    AGGI_ORDER = 2048,   /* memory: c->order */
     AGGI_BASELINE = 1024 /* survives no adversary; a call takes it nevertheless, to compare */
 };
 
