@@ -68,7 +68,7 @@ static double reference(column *c) {
     if (isfinite(mean)) return mean;
     for (size_t i = 0; i < c->n; i++) c->x[i] *= down;
     mean = mean_of_window(c) / down;
-    return fmax(-REAL_MAX, fmin(mean, REAL_MAX));
+    return fmax(-(double)REAL_MAX, fmin(mean, (double)REAL_MAX));
 }
 
 /* ---- rows */
@@ -205,7 +205,7 @@ TEST jobs_agree(int kind) {
 
 /* One NaN or Inf anywhere is seen, the largest numbers are not taken for one. */
 TEST finiteness(size_t n) {
-    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    static const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     static result res;
     rng r = rng_make(n);
     rows x = rows_new(n, 75);

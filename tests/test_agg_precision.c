@@ -182,7 +182,7 @@ static void *find_pairs(aggi_call *c, agg_desc *d, const rows *x, int exact, int
     aggi_collect(c, x->row);
     aggi_scan(c);
     aggi_play(c);
-    if (aggi_find_pairs(c, exact) != AGG_OK) c->pairs.entry[0] = INFINITY;
+    if (aggi_find_pairs(c, exact) != AGG_OK) c->pairs.entry[0] = (double)INFINITY;
     return scratch;
 }
 
@@ -192,13 +192,15 @@ static double worst_distance(const rows *x, int exact) {
     aggi_call c, plain;
     void *scratch = find_pairs(&c, &d, x, exact, 1), *other = find_pairs(&plain, &d, x, exact, 0);
     const size_t bytes = x->n * x->n * sizeof *c.pairs.entry;
-    double worst = memcmp(c.pairs.entry, plain.pairs.entry, bytes) ? INFINITY : 0;
+    double worst = memcmp(c.pairs.entry, plain.pairs.entry, bytes) ? (double)INFINITY : 0;
     for (size_t i = 0; i < x->n; i++) {
         for (size_t j = 0; j < x->n; j++) {
             const double root = aggi_pair_root(&c.pairs, c.pairs.entry[i * x->n + j]);
             const long double got = (long double)root * (long double)root;
             const long double want = sqrtl(ref_dist2(x->row[i], x->row[j], x->dim));
-            const long double off = want > 0 ? fabsl(got / want - 1) : got > 0 ? INFINITY : 0;
+            const long double off = want > 0  ? fabsl(got / want - 1)
+                                    : got > 0 ? (long double)INFINITY
+                                              : 0;
             worst = fmax(worst, (double)off);
         }
     }
@@ -330,7 +332,8 @@ static long double true_ratio(const rows *x, size_t f, const agg_real *out) {
             for (size_t j = 0; j < i; j++)
                 if (set >> i & set >> j & 1)
                     diameter = fmaxl(diameter, ref_dist2(x->row[i], x->row[j], x->dim));
-        if (error > 0) most = fmaxl(most, diameter > 0 ? sqrtl(error / diameter) : INFINITY);
+        if (error > 0)
+            most = fmaxl(most, diameter > 0 ? sqrtl(error / diameter) : (long double)INFINITY);
     }
     return most;
 }
