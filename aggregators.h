@@ -1282,22 +1282,26 @@ static void aggi_mix_layout(aggi_mix *m, aggi_arena *a, size_t n, size_t dim) {
 
 /* Mixing many rows into many: see aggi_mix_run(). Each slice has its own strip, sum and table. */
 typedef struct aggi_mixer {
+    size_t stride;         /* of the strips: AGGI_STRIP, or less if the rows are shorter */
+    size_t tables;         /* AGGI_TABLES, or less if there are fewer groups */
     size_t groups, tiles;  /* of AGGI_FOUR rows, of AGGI_FOUR new rows */
     const agg_real *base;  /* a row in the middle of the others */
     unsigned char *offset; /* groups x tiles x AGGI_FOUR: places in the table */
-    agg_real *strip; /* groups x AGGI_FOUR x AGGI_STRIP: coordinates of the rows, minus base */
-    agg_real *sum;   /* tiles x AGGI_FOUR x AGGI_STRIP */
-    agg_real *table; /* AGGI_TABLES x 16 x AGGI_LINE */
+    agg_real *strip;       /* groups x AGGI_FOUR x stride: coordinates of the rows, minus base */
+    agg_real *sum;         /* tiles x AGGI_FOUR x stride */
+    agg_real *table;       /* tables x 16 x AGGI_LINE */
 } aggi_mixer;
 
 static size_t aggi_fours(size_t n) { return (n + AGGI_FOUR - 1) / AGGI_FOUR; }
 
-static void aggi_mixer_layout(aggi_mixer *g, aggi_arena *a, size_t n, size_t slices) {
-    const size_t fours = aggi_fours(n);
+static void aggi_mixer_layout(aggi_mixer *g, aggi_arena *a, size_t n, size_t dim, size_t slices) {
+    const size_t fours = aggi_fours(n), lines = dim / AGGI_LINE + (dim % AGGI_LINE != 0);
+    g->tables = fours < AGGI_TABLES ? fours : AGGI_TABLES;
+    g->stride = lines < AGGI_STRIP / AGGI_LINE ? lines * AGGI_LINE : AGGI_STRIP;
     g->offset = (unsigned char *)aggi_take(a, fours * fours, AGGI_FOUR);
-    g->strip = (agg_real *)aggi_take(a, slices * fours, AGGI_FOUR * AGGI_STRIP * sizeof *g->strip);
-    g->sum = (agg_real *)aggi_take(a, slices * fours, AGGI_FOUR * AGGI_STRIP * sizeof *g->sum);
-    g->table = (agg_real *)aggi_take(a, slices * AGGI_TABLES, 16 * AGGI_LINE * sizeof *g->table);
+    g->strip = (agg_real *)aggi_take(a, slices * fours, AGGI_FOUR * g->stride * sizeof *g->strip);
+    g->sum = (agg_real *)aggi_take(a, slices * fours, AGGI_FOUR * g->stride * sizeof *g->sum);
+    g->table = (agg_real *)aggi_take(a, slices * g->tables, 16 * AGGI_LINE * sizeof *g->table);
 }
 
 /* The caller's rows that are there: not NULL and, once they were scanned, finite. */
@@ -5514,13 +5518,13 @@ static int aggi_mix_few(aggi_call *c, const aggi_mix *m, size_t j) {
 AGGI_INLINE void aggi_fill_strip_body(const aggi_call *c, size_t at, size_t width, agg_real shrink,
                                       agg_real *AGGI_RESTRICT strip) {
     const agg_real *AGGI_RESTRICT base = c->mixer.base + at;
+    const size_t stride = c->mixer.stride;
     size_t i, k;
-    memset(strip + c->n * AGGI_STRIP, 0,
-           (c->mixer.groups * AGGI_FOUR - c->n) * AGGI_STRIP * sizeof *strip);
-    for (i = 0; i < c->n; i++, strip += AGGI_STRIP) {
+    memset(strip + c->n * stride, 0, (c->mixer.groups * AGGI_FOUR - c->n) * stride * sizeof *strip);
+    for (i = 0; i < c->n; i++, strip += stride) {
         const agg_real *AGGI_RESTRICT x = c->x[i] + at;
         for (k = 0; k < width; k++) strip[k] = x[k] * shrink - base[k] * shrink;
-        for (; k < AGGI_STRIP; k++) strip[k] = 0;
+        for (; k < stride; k++) strip[k] = 0;
     }
 }
 
@@ -5549,15 +5553,16 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
                                                   agg_real *alarm) {                               \
         aggi_finish_row_body(sum, base, factor, width, to, alarm);                                 \
     }                                                                                              \
-    attribute static void aggi_sum_subsets##suffix(const agg_real *x, agg_real *table) {           \
+    attribute static void aggi_sum_subsets##suffix(const agg_real *x, size_t stride,              \
+                                                   agg_real *table) {                             \
         size_t k, l;                                                                               \
         for (k = 0; k < AGGI_LINE; k += sizeof(vec) / sizeof(agg_real), x += sizeof(vec) / sizeof *x) { \
             agg_real *t = table + k;                                                               \
             vec a, b, c, d, s = {0};                                                               \
             AGGI_LOAD(a, x);                                                                       \
-            AGGI_LOAD(b, x + AGGI_STRIP);                                                          \
-            AGGI_LOAD(c, x + 2 * AGGI_STRIP);                                                      \
-            AGGI_LOAD(d, x + 3 * AGGI_STRIP);                                                      \
+            AGGI_LOAD(b, x + stride);                                                          \
+            AGGI_LOAD(c, x + 2 * stride);                                                      \
+            AGGI_LOAD(d, x + 3 * stride);                                                      \
             for (l = 0; l < 2; l++, t += 4 * AGGI_LINE, s = c) {                                  \
                 vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
                 AGGI_STORE(t, s);                                                                  \
@@ -5576,7 +5581,7 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
     }                                                                                              \
     attribute static void aggi_add_subsets##suffix(const agg_real *table,                          \
                                                    const unsigned char *offset, size_t groups,     \
-                                                   agg_real *sum) {                                \
+                                                   size_t stride, agg_real *sum) {                 \
         const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
         size_t g, k;                                                                               \
         for (k = 0; k < AGGI_LINE; k += 2 * step) {                                               \
@@ -5605,12 +5610,12 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
             }                                                                                      \
             AGGI_ADD_TO(vec, to, a0);                                                              \
             AGGI_ADD_TO(vec, to + step, a1);                                                       \
-            AGGI_ADD_TO(vec, to + AGGI_STRIP, b0);                                                 \
-            AGGI_ADD_TO(vec, to + AGGI_STRIP + step, b1);                                          \
-            AGGI_ADD_TO(vec, to + 2 * AGGI_STRIP, c0);                                             \
-            AGGI_ADD_TO(vec, to + 2 * AGGI_STRIP + step, c1);                                      \
-            AGGI_ADD_TO(vec, to + 3 * AGGI_STRIP, d0);                                             \
-            AGGI_ADD_TO(vec, to + 3 * AGGI_STRIP + step, d1);                                      \
+            AGGI_ADD_TO(vec, to + stride, b0);                                                 \
+            AGGI_ADD_TO(vec, to + stride + step, b1);                                          \
+            AGGI_ADD_TO(vec, to + 2 * stride, c0);                                             \
+            AGGI_ADD_TO(vec, to + 2 * stride + step, c1);                                      \
+            AGGI_ADD_TO(vec, to + 3 * stride, d0);                                             \
+            AGGI_ADD_TO(vec, to + 3 * stride + step, d1);                                      \
         }                                                                                          \
     }
 #define AGGI_ADD_TO(vec, to, v)                                                                    \
@@ -5632,9 +5637,9 @@ typedef struct aggi_mix_job {
 /* the memory of a slice */
 static aggi_mixer aggi_mixer_of_slice(const aggi_mixer *all, size_t s) {
     aggi_mixer g = *all;
-    g.strip += s * g.groups * AGGI_FOUR * AGGI_STRIP;
-    g.sum += s * g.tiles * AGGI_FOUR * AGGI_STRIP;
-    g.table += s * AGGI_TABLES * 16 * AGGI_LINE;
+    g.strip += s * g.groups * AGGI_FOUR * g.stride;
+    g.sum += s * g.tiles * AGGI_FOUR * g.stride;
+    g.table += s * g.tables * 16 * AGGI_LINE;
     return g;
 }
 
@@ -5646,10 +5651,11 @@ static void aggi_mix_line(const aggi_mixer *g, int avx2, size_t k) {
     for (first = 0; first < g->groups; first += groups) {
         groups = aggi_width(first, g->groups, AGGI_TABLES);
         for (i = 0; i < groups; i++) AGGI_TWIN(avx2, aggi_sum_subsets)
-        (g->strip + (first + i) * AGGI_FOUR * AGGI_STRIP + k, g->table + i * 16 * AGGI_LINE);
+        (g->strip + (first + i) * AGGI_FOUR * g->stride + k, g->stride,
+         g->table + i * 16 * AGGI_LINE);
         for (tile = 0; tile < g->tiles; tile++, offset += groups * AGGI_FOUR)
             AGGI_TWIN(avx2, aggi_add_subsets)
-        (g->table, offset, groups, g->sum + tile * AGGI_FOUR * AGGI_STRIP + k);
+        (g->table, offset, groups, g->stride, g->sum + tile * AGGI_FOUR * g->stride + k);
     }
 }
 
@@ -5658,7 +5664,7 @@ static void aggi_mix_strip(const aggi_call *c, const aggi_mixer *g, size_t at, s
                            agg_real shrink) {
     size_t k;
     AGGI_TWIN(c->avx2, aggi_fill_strip)(c, at, width, shrink, g->strip);
-    memset(g->sum, 0, g->tiles * AGGI_FOUR * AGGI_STRIP * sizeof *g->sum);
+    memset(g->sum, 0, g->tiles * AGGI_FOUR * g->stride * sizeof *g->sum);
     for (k = 0; k < width; k += AGGI_LINE) aggi_mix_line(g, c->avx2, k);
 }
 
@@ -5672,7 +5678,7 @@ static void aggi_mend_strip(const aggi_mix_job *job, const aggi_mixer *g, size_t
     AGGI_TWIN(c->avx2, aggi_scale)(g->base + at, width, 1, (agg_real)shrink, base);
     for (j = 0; j < job->m->n_out; j++) {
         AGGI_TWIN(c->avx2, aggi_finish_row)
-        (g->sum + j * AGGI_STRIP, base, (agg_real)job->m->factor[j], width, mixed, alarm);
+        (g->sum + j * g->stride, base, (agg_real)job->m->factor[j], width, mixed, alarm);
         AGGI_TWIN(c->avx2, aggi_mend)(job->m->row + j * c->dim + at, mixed, 1 / shrink, width);
     }
 }
@@ -5689,8 +5695,8 @@ static void aggi_mix_run(void *arg, size_t s) {
         width = aggi_width(at, end, AGGI_STRIP);
         aggi_mix_strip(c, &g, at, width, 1);
         for (j = 0; j < m->n_out; j++) AGGI_TWIN(c->avx2, aggi_finish_row)
-        (g.sum + j * AGGI_STRIP, g.base + at, (agg_real)m->factor[j], width,
-         m->row + j * c->dim + at, alarm);
+        (g.sum + j * g.stride, g.base + at, (agg_real)m->factor[j], width, m->row + j * c->dim + at,
+         alarm);
         if (!AGGI_TWIN(c->avx2, aggi_scan_row)(alarm, width)) aggi_mend_strip(job, &g, at, width);
     }
 }
@@ -5969,7 +5975,7 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
     if (needs & AGGI_SPECTRUM) aggi_spectrum_layout(&c->spectrum, a, n);
     if (needs & AGGI_PICKED) aggi_picked_layout(&c->picked, a, n);
     if (needs & AGGI_ORDER) aggi_order_layout(&c->order, a, n);
-    if (needs & AGGI_MIXER) aggi_mixer_layout(&c->mixer, a, n, c->slices);
+    if (needs & AGGI_MIXER) aggi_mixer_layout(&c->mixer, a, n, d->dim, c->slices);
     for (i = 0; i < 2; i++)
         if (d->pre[i]) aggi_mix_layout(&c->mix[i], a, n, d->dim);
 }

@@ -169,8 +169,8 @@ static int memory_follows(const aggi_call *c, int needs) {
            !c->columns.block == !(needs & AGGI_COLUMNS) &&
            !c->cover.edge == !(needs & AGGI_COVER) && !c->gm.row == !(needs & AGGI_GM) &&
            !c->spectrum.square == !(needs & AGGI_SPECTRUM) &&
-           !c->order.nearest == !(needs & AGGI_ORDER) &&
-           !c->picked.row == !(needs & AGGI_PICKED) && c->x && c->weight && c->out && c->part;
+           !c->order.nearest == !(needs & AGGI_ORDER) && !c->picked.row == !(needs & AGGI_PICKED) &&
+           c->x && c->weight && c->out && c->part;
 }
 
 TEST rules_get_the_memory_they_need(void) {
