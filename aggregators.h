@@ -1,4 +1,4 @@
-/* aggregators.h - v0.2.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
+/* aggregators.h - v0.3.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
    n vectors in, one vector out, of which f senders may be adversaries: MDA, trimmed mean, median,
    Krum, geometric median and their peers. One file, C99 and C++11, no allocation, no dependencies.
 
@@ -145,8 +145,8 @@
                 differences squared: 2^-18. For more, dot products are taken of the rows as seen
                 from one in their middle, which takes half the time, and every pair for which that
                 is not proven to be enough is done as few rows are. GM does so for all pairs, in
-                double, where it must. Finite rows, whatever they hold, take at most about twice
-                the time of harmless ones.
+                double, where it must. Finite rows, whatever they hold, take about twice the time
+                of harmless ones at most, three times where what is odd about them is hidden.
 
    MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row,
                 scratch or desc.start.
@@ -187,7 +187,7 @@
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
-#define AGG_VERSION_MINOR 2
+#define AGG_VERSION_MINOR 3
 #define AGG_VERSION_PATCH 0
 #include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
@@ -6571,28 +6571,26 @@ AGGI_END_CODE
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits, the third when neither. Both headers have one version.
-   next            Distances of doubles that share a number of 1e168 and differ below 1e-140 are not
-                   0 any more, nor is agg_resilience() of such rows; ties stay ties at any scale.
-                   Giants and equal rows cost no more than other rows. Sums of squares have other
-                   last bits. agg_scratch_size() gives other sizes.
+   0.3.0 (2026-11) GM: the gap is relative to the radius of a majority, not to the distances of
+                   giants, so that AGG_OK implies lambda, and AGG_INEXACT keeps it too. Distances of
+                   doubles that share a number of 1e168 and differ below 1e-140 are not 0 any more,
+                   nor is agg_resilience() of such rows; ties stay ties at any scale. NaN is found
+                   under clang's -fno-honor-nans and what is left of -ffast-math when parts are taken
+                   back; /fp:fast is refused. Every call ends in every rounding mode. Giants, ties and
+                   equal rows cost little more than other rows: see WORST TIMES. desc.budget counts
+                   operations, not nodes, and CAF has one too; report.weight costs columns half as
+                   much again, not 30 times. Distances of many rows from dot products, columns in
+                   registers, CAF and SMEA by Lanczos, Bulyan by one sort: 1.3 to 100 times sooner.
+                   Sums of rows, of squares and of columns, and CAF's weights, have other last bits
+                   (see ACCURACY, DISTANCES). agg_scratch_size() gives other sizes, larger ones for
+                   distances and NNM. Enums have the size of an int with -fshort-enums too. Compiles
+                   as clang-cl does, and after windows.h, complex.h and X11; -std=c89 gets one error.
    0.2.0 (2026-11) The words of the field: adversaries and attacks, pre-aggregations. New names:
                    agg_samples -> agg_sample_complexity, agg_rule_order_optimal ->
                    agg_rule_is_order_optimal; AGG_RULE_LIST and AGG_ATTACK_LIST are gone (ask
                    agg_rule_name() and agg_attack_name()). New: agg_pre_name(). AGG_NO_DISPATCH
                    serves both headers. Square roots are correctly rounded: some results in double
-                   have other last bits. agg_scratch_size() gives other sizes. GM: the gap is
-                   relative to what honest rows contribute, not to the distances of giants, so that
-                   AGG_OK implies lambda; AGG_INEXACT has a guarantee; other last bits. desc.budget
-                   counts operations, not nodes, and CAF has one too; CAF and SMEA find eigenvectors
-                   by Lanczos, 20 to 80 times sooner. NaN is found under clang's -fno-honor-nans
-                   and what is left of -ffast-math when parts are taken back; /fp:fast is refused.
-                   Enums have the size of an int with -fshort-enums too. Compiles as clang-cl does,
-                   and after windows.h, complex.h and X11; -std=c89 gets one error.
-                   CWTM adds from the lowest value up, MeaMed and Bulyan add tied values like
-                   others: other last bits in double. Weights in the report, ties and giants cost
-                   coordinate-wise rules about as much again, at most. Bulyan sorts once: 100 times
-                   sooner for n = 1000. Means, mixes and norms of rows are formed in agg_real (see
-                   ACCURACY): other last bits, two to four times the speed.
+                   have other last bits. agg_scratch_size() gives other sizes.
    0.1.0 (2026-11) first release: the rules of the paper and their peers, pre-aggregations, attacks,
                    reports. Refuses to compile where arithmetic is not IEEE's (-ffast-math,
                    -funsafe-math-optimizations, the i387).
