@@ -168,9 +168,9 @@
                 (`make strict` tries each). In other rounding modes, and with denormals flushed
                 (FTZ, DAZ), a call ends, stays in its memory and gives finite numbers; with
                 denormals flushed rows of ordinary size have the same bits.
-   ACCURACY     a weighted mean of rows is formed in agg_real around the row x_0 of most weight: with
-                u = 2^-24 (double: 2^-53) its error is at most u |out| + (20 + n/16) u times the
-                weighted mean of |x_i - x_0|, coordinate by coordinate; so equal rows come out
+   ACCURACY     a weighted mean of rows is formed in agg_real around the row x_0 of most weight:
+                with u = 2^-24 (double: 2^-53) its error is at most u |out| + (20 + n/16) u times
+                the weighted mean of |x_i - x_0|, coordinate by coordinate; so equal rows come out
                 exactly, and rows of no weight do nothing. NNM: x_0 is the centre of the smallest
                 ball of n-f rows, and n/64 for n/16.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out
@@ -1003,8 +1003,8 @@ typedef struct aggi_blend {
 } aggi_blend;
 
 /* The same as base + share sum_i weight_i (row_i - base), or factor base where n is 0.
-   share is 1 unless the weights are equal: those are 1. The first `light` weights are 2^AGGI_LIFT times
-   as large: they would vanish in agg_real. */
+   share is 1 unless the weights are equal: those are 1. The first `light` weights are 2^AGGI_LIFT
+   times as large: they would vanish in agg_real. */
 typedef struct aggi_terms {
     const agg_real **row, *base;
     agg_real *weight, share;
@@ -2598,7 +2598,7 @@ typedef struct aggi_bunch {
         aggi_mend_body(v, other, unit, width);                                                     \
     }                                                                                              \
     AGGI_BUNCH_TEMPLATE(aggi_bunch_equal##suffix, attribute, vec, AGGI_AS_IT_IS, AGGI_AS_IT_IS)    \
-    AGGI_BUNCH_TEMPLATE(aggi_bunch_plain##suffix, attribute, vec, AGGI_AS_IT_IS, AGGI_BY_WEIGHT)     \
+    AGGI_BUNCH_TEMPLATE(aggi_bunch_plain##suffix, attribute, vec, AGGI_AS_IT_IS, AGGI_BY_WEIGHT)   \
     AGGI_BUNCH_TEMPLATE(aggi_bunch_shrunk##suffix, attribute, vec, AGGI_BY_SHRINK, AGGI_BY_WEIGHT)
 AGGI_TWINS(AGGI_BUNCH_KERNELS, aggi_vec32, aggi_wide)
 
@@ -4252,9 +4252,9 @@ static void aggi_gm_solve(aggi_gm *g) {
     }
 }
 
-/* Passes over the rows. AGGI_GM_OFF is a number of y = x - c, scaled in double builds, where neither
-   the difference of giants nor the square of a denormal fits. z is kept as z - c, scaled the same
-   way: rows may differ in their last bits. */
+/* Passes over the rows. AGGI_GM_OFF is a number of y = x - c, scaled in double builds, where
+   neither the difference of giants nor the square of a denormal fits. z is kept as z - c, scaled
+   the same way: rows may differ in their last bits. */
 
 /* clang-format off */
 
@@ -5413,7 +5413,8 @@ static uint64_t aggi_threshold(const double *v, size_t n, size_t k) {
     return low;
 }
 
-/* set = the `keep` rows nearest to row i, itself first, then the lower ones; returns the farthest */
+/* set = the `keep` rows nearest to row i, itself first, then the lower ones; returns the
+   farthest */
 static double aggi_nearest_set(const aggi_call *c, size_t i, size_t keep, uint64_t *set) {
     const double *off = c->pairs.entry + i * c->n;
     const double t = aggi_from_bits(aggi_threshold(off, c->n, keep));
@@ -5553,29 +5554,29 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
                                                   agg_real *alarm) {                               \
         aggi_finish_row_body(sum, base, factor, width, to, alarm);                                 \
     }                                                                                              \
-    attribute static void aggi_sum_subsets##suffix(const agg_real *x, size_t stride,              \
-                                                   agg_real *table) {                             \
+    attribute static void aggi_sum_subsets##suffix(const agg_real *x, size_t stride,               \
+                                                   agg_real *table) {                              \
         size_t k, l;                                                                               \
-        for (k = 0; k < AGGI_LINE; k += sizeof(vec) / sizeof(agg_real), x += sizeof(vec) / sizeof *x) { \
+        for (k = 0; k < AGGI_LINE; k += sizeof(vec) / sizeof *x) {                                 \
             agg_real *t = table + k;                                                               \
             vec a, b, c, d, s = {0};                                                               \
-            AGGI_LOAD(a, x);                                                                       \
-            AGGI_LOAD(b, x + stride);                                                          \
-            AGGI_LOAD(c, x + 2 * stride);                                                      \
-            AGGI_LOAD(d, x + 3 * stride);                                                      \
-            for (l = 0; l < 2; l++, t += 4 * AGGI_LINE, s = c) {                                  \
+            AGGI_LOAD(a, x + k);                                                                   \
+            AGGI_LOAD(b, x + stride + k);                                                          \
+            AGGI_LOAD(c, x + 2 * stride + k);                                                      \
+            AGGI_LOAD(d, x + 3 * stride + k);                                                      \
+            for (l = 0; l < 2; l++, t += 4 * AGGI_LINE, s = c) {                                   \
                 vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
                 AGGI_STORE(t, s);                                                                  \
-                AGGI_STORE(t + AGGI_LINE, sa);                                                    \
-                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                \
-                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                               \
+                AGGI_STORE(t + AGGI_LINE, sa);                                                     \
+                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                 \
+                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                                \
             }                                                                                      \
-            for (l = 0, s = d; l < 2; l++, t += 4 * AGGI_LINE, s = c + d) {                       \
+            for (l = 0, s = d; l < 2; l++, t += 4 * AGGI_LINE, s = c + d) {                        \
                 vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
                 AGGI_STORE(t, s);                                                                  \
-                AGGI_STORE(t + AGGI_LINE, sa);                                                    \
-                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                \
-                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                               \
+                AGGI_STORE(t + AGGI_LINE, sa);                                                     \
+                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                 \
+                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                                \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
@@ -5584,13 +5585,13 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
                                                    size_t stride, agg_real *sum) {                 \
         const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
         size_t g, k;                                                                               \
-        for (k = 0; k < AGGI_LINE; k += 2 * step) {                                               \
+        for (k = 0; k < AGGI_LINE; k += 2 * step) {                                                \
             const unsigned char *o = offset;                                                       \
             const agg_real *t = table + k;                                                         \
             agg_real *to = sum + k;                                                                \
             vec a0 = {0}, a1 = {0}, b0 = {0}, b1 = {0};                                            \
             vec c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0}, v;                                         \
-            for (g = 0; g < groups; g++, o += AGGI_FOUR, t += 16 * AGGI_LINE) {                   \
+            for (g = 0; g < groups; g++, o += AGGI_FOUR, t += 16 * AGGI_LINE) {                    \
                 AGGI_LOAD(v, t + o[0]);                                                            \
                 a0 += v;                                                                           \
                 AGGI_LOAD(v, t + o[0] + step);                                                     \
@@ -5610,12 +5611,12 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
             }                                                                                      \
             AGGI_ADD_TO(vec, to, a0);                                                              \
             AGGI_ADD_TO(vec, to + step, a1);                                                       \
-            AGGI_ADD_TO(vec, to + stride, b0);                                                 \
-            AGGI_ADD_TO(vec, to + stride + step, b1);                                          \
-            AGGI_ADD_TO(vec, to + 2 * stride, c0);                                             \
-            AGGI_ADD_TO(vec, to + 2 * stride + step, c1);                                      \
-            AGGI_ADD_TO(vec, to + 3 * stride, d0);                                             \
-            AGGI_ADD_TO(vec, to + 3 * stride + step, d1);                                      \
+            AGGI_ADD_TO(vec, to + stride, b0);                                                     \
+            AGGI_ADD_TO(vec, to + stride + step, b1);                                              \
+            AGGI_ADD_TO(vec, to + 2 * stride, c0);                                                 \
+            AGGI_ADD_TO(vec, to + 2 * stride + step, c1);                                          \
+            AGGI_ADD_TO(vec, to + 3 * stride, d0);                                                 \
+            AGGI_ADD_TO(vec, to + 3 * stride + step, d1);                                          \
         }                                                                                          \
     }
 #define AGGI_ADD_TO(vec, to, v)                                                                    \
@@ -5644,7 +5645,8 @@ static aggi_mixer aggi_mixer_of_slice(const aggi_mixer *all, size_t s) {
 }
 
 /* One cache line of all new rows, at column k of the strip. The places of the table lie in the
-   order of use: AGGI_TABLES groups, in that the tiles, in that the groups, in that four new rows. */
+   order of use: AGGI_TABLES groups, in that the tiles, in that the groups, in that four new
+   rows. */
 static void aggi_mix_line(const aggi_mixer *g, int avx2, size_t k) {
     const unsigned char *offset = g->offset;
     size_t first, i, tile, groups;
@@ -6575,16 +6577,17 @@ AGGI_END_CODE
                    giants, so that AGG_OK implies lambda, and AGG_INEXACT keeps it too. Distances of
                    doubles that share a number of 1e168 and differ below 1e-140 are not 0 any more,
                    nor is agg_resilience() of such rows; ties stay ties at any scale. NaN is found
-                   under clang's -fno-honor-nans and what is left of -ffast-math when parts are taken
-                   back; /fp:fast is refused. Every call ends in every rounding mode. Giants, ties and
-                   equal rows cost little more than other rows: see WORST TIMES. desc.budget counts
-                   operations, not nodes, and CAF has one too; report.weight costs columns half as
-                   much again, not 30 times. Distances of many rows from dot products, columns in
-                   registers, CAF and SMEA by Lanczos, Bulyan by one sort: 1.3 to 100 times sooner.
-                   Sums of rows, of squares and of columns, and CAF's weights, have other last bits
-                   (see ACCURACY, DISTANCES). agg_scratch_size() gives other sizes, larger ones for
-                   distances and NNM. Enums have the size of an int with -fshort-enums too. Compiles
-                   as clang-cl does, and after windows.h, complex.h and X11; -std=c89 gets one error.
+                   under clang's -fno-honor-nans and what is left of -ffast-math when parts are
+                   taken back; /fp:fast is refused. Every call ends in every rounding mode. Giants,
+                   ties and equal rows cost little more than other rows: see WORST TIMES.
+                   desc.budget counts operations, not nodes, and CAF has one too; report.weight
+                   costs columns half as much again, not 30 times. Distances of many rows from dot
+                   products, columns in registers, CAF and SMEA by Lanczos, Bulyan by one sort: 1.3
+                   to 100 times sooner. Sums of rows, of squares and of columns, and CAF's weights,
+                   have other last bits (see ACCURACY, DISTANCES). agg_scratch_size() gives other
+                   sizes, larger ones for distances and NNM. Enums have the size of an int with
+                   -fshort-enums too. Compiles as clang-cl does, and after windows.h, complex.h and
+                   X11; -std=c89 gets one error.
    0.2.0 (2026-11) The words of the field: adversaries and attacks, pre-aggregations. New names:
                    agg_samples -> agg_sample_complexity, agg_rule_order_optimal ->
                    agg_rule_is_order_optimal; AGG_RULE_LIST and AGG_ATTACK_LIST are gone (ask

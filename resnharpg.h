@@ -56,10 +56,10 @@
    method.causal drops products that are zero on average: same expectation, less variance.
        B u    = sum_t (Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s) grad log pi_t
               + sum_t Psi_t hess log pi_t u
-   E v = grad J_t - grad J_{t-1} is the integral of hess J along the way from theta_{t-1} to theta_t:
-   it holds for tanh, identity and tables. With ReLU it does not where a unit changes its sign for
-   some observation on the way: grad log pi jumps there, no Hessian knows of the jump, and E v misses
-   it (0.28 of a norm near 1 in a case; tests/test_rn_estimator.c has one of 0.14).
+   E v = grad J_t - grad J_{t-1} is the integral of hess J along the way from theta_{t-1} to
+   theta_t: it holds for tanh, identity and tables. With ReLU it does not where a unit changes its
+   sign for some observation on the way: grad log pi jumps there, no Hessian knows of the jump, and
+   E v misses it (0.28 of a norm near 1 in a case; tests/test_rn_estimator.c has one of 0.14).
    In an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1,
    or theta did not move) the second trajectory is not played. method.batch = m averages m
    trajectories for g and m for v, each with its own q.
@@ -158,11 +158,11 @@
    A plan with a theta or eta that is not finite, an eta out of range, or a theta beyond desc.reach
    changes nothing in an agent.
    Not promised: that a server is honest: without desc.reach an agent goes wherever theta is, and
-   with it step by step. That a saved state is the one you saved. CRC-32 finds accidents, not forgers: who
-   can write the bytes can choose theta. Sign them if that matters. Secrecy: the vectors tell much
-   about the data they come from. That random numbers cannot be guessed: xoshiro256** is not for
-   cryptography. That your callbacks behave: they are trusted to stay within their arrays and to
-   return.
+   with it step by step. That a saved state is the one you saved. CRC-32 finds accidents, not
+   forgers: who can write the bytes can choose theta. Sign them if that matters. Secrecy: the
+   vectors tell much about the data they come from. That random numbers cannot be guessed:
+   xoshiro256** is not for cryptography. That your callbacks behave: they are trusted to stay within
+   their arrays and to return.
 
    MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must
                 stay where it is; nothing to free. Nothing is written to a block that is too small.
@@ -453,9 +453,9 @@ RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used);
 
 /* The same, with a number. A plan that the agent has made last (number, theta and eta are the same)
    is not made again: no trajectory is played, d is the answer it was. A network may so deliver it
-   twice. Any other plan is a new round, also one with a lower number (a server that was resumed from
-   an older state), or with the number of the last and another theta. Which rows are too old to be
-   used is the server's to know: send the number back with the row. */
+   twice. Any other plan is a new round, also one with a lower number (a server that was resumed
+   from an older state), or with the number of the last and another theta. Which rows are too old to
+   be used is the server's to know: send the number back with the row. */
 RN_API rn_status      rn_agent_run_plan(rn_agent *a, const rn_plan *plan);
 RN_API rn_status      rn_agent_begin_plan(rn_agent *a, const rn_plan *plan);
 RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d; NULL before a round is done */
@@ -4239,7 +4239,8 @@ static void rni_io_trajectory(rni_io *io, rn_agent *a) {
     rni_io_env(io, a);
 }
 
-/* In the middle of a round. There is a tau^ only if there was a round before (has_d), and v counts. */
+/* In the middle of a round. There is a tau^ only if there was a round before (has_d), and v
+   counts. */
 static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     const size_t dim = a->policy.dim, m = a->method.batch;
     const int playing = rni_io_flag(io, &a->playing);
@@ -4667,8 +4668,8 @@ AGGI_END_CODE
    headers have one version.
    0.3.0 (2026-11) Saved states have another form (those of 0.2 are refused: RN_ERR_FORMAT) and are
                    checked as what they hold will be used: actions, observations, lengths, counters.
-                   policy.accepts_obs and accepts_act, both optional; if you wrap a policy by copying
-                   its struct, forward or clear them. A state that is none of a table's is
+                   policy.accepts_obs and accepts_act, both optional; if you wrap a policy by
+                   copying its struct, forward or clear them. A state that is none of a table's is
                    RN_ERR_ENV now (was RN_ERR_POLICY; fractions were cut off), from rn_policy_act
                    too. rn_plan, rn_agent_run_plan, rn_agent_begin_plan, rn_server_plan: a plan
                    delivered twice is made once. rn_agent_desc.reach and eta_min, RN_ERR_REACH.

@@ -7,9 +7,9 @@
    middle lines cross are pushed along the rounding error of a zero, and some states amplify
    rounding a thousandfold. A difference above its bound is excused if MuJoCo differs from itself by
    as much when the state moves in its last bits, and only then: each is shown to hang on rounding,
-   whatever their number. They come in clusters, for as long as a fold or a fall lasts: none in most
-   runs, up to 7 of 4000 in one (hopper 7 with one seed, 0 with four others; the contraption 1 to 7).
-   More than 1 in 200 are a miss: that many would be a habit.
+   whatever their number. They seem to come in clusters, as long as a fold or a fall lasts: none in
+   most runs, up to 7 of 4000 in one (hopper 7 with one seed, 0 with four others; the contraption 1
+   to 7). More than 1 in 200 are a miss: that many would be a habit.
 
    Build and run: make mujoco          usage: compare [states] [seed]          (4000, 1) */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
