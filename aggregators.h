@@ -1391,21 +1391,12 @@ static int aggi_any(const aggi_call *c, const int *status) {
 }
 
 /* The same for a job that leaves `count` sums at c->part + s * count: adds the slices up, into
-   c->part[0 .. count-1], in order ... */
+   c->part[0 .. count-1], in order. */
 static void aggi_add_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
     size_t s, i;
     aggi_run(c, job, arg);
     for (s = 1; s < c->slices; s++)
         for (i = 0; i < count; i++) c->part[i] += c->part[s * count + i];
-}
-
-/* ... and looks at the sums. */
-static int aggi_sum_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
-    size_t i;
-    aggi_add_slices(c, job, arg, count);
-    for (i = 0; i < count && !c->scanned; i++)
-        if (!aggi_finite(c->part[i])) return AGGI_NOT_FINITE;
-    return AGG_OK;
 }
 
 /* first coordinate of slice s: whole chunks, the last slice takes the rest */
@@ -3859,7 +3850,7 @@ static double aggi_krum_score(const aggi_call *c, size_t i, size_t neighbours) {
     const double *entry = c->pairs.entry + i * c->n;
     const size_t keep = neighbours + 1; /* and its own, 0 */
     const double t = aggi_split(c, entry, keep);
-    double sum, rest, power = t;
+    double sum = 0, rest = 0, power = t;
     size_t missing = keep - aggi_count_below(c->avx2, entry, c->n, t);
     if (c->pairs.roots) return aggi_least_roots(c, entry, t, missing);
     AGGI_TWIN_OF_LANES(c->avx2, c->n, aggi_add)(entry, c->n, t, &sum, &rest);
@@ -4447,7 +4438,7 @@ static void aggi_gm_find_force(aggi_call *c) {
     g->force = 0;
     memset(g->along, 0, g->n * sizeof *g->along);
     if (g->n == g->all) return;
-    (void)aggi_sum_slices(c, aggi_gm_force_run, c, g->n + 1);
+    aggi_add_slices(c, aggi_gm_force_run, c, g->n + 1);
     g->force = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n && g->force > 0; i++) g->along[i] = c->part[i] / g->force / g->size;
 }
@@ -4556,7 +4547,7 @@ static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     job.hull = aggi_gm_is_hull(c);
     (void)aggi_gm_invert(g, p->d, dots ? 0 : aggi_gm_close(g, p->d));
     for (i = 0; i < g->n; i++) g->factor[i] = g->inverse[i] / g->size;
-    (void)aggi_sum_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1);
+    aggi_add_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1);
     r = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n; i++) {
         p->d[i] = aggi_root0(c->part[i]) / g->size;
@@ -4816,7 +4807,7 @@ static void aggi_order_drop(const aggi_call *c, size_t i, size_t p, size_t count
     const uint32_t *nearest = o->nearest + i * c->n;
     const double *entry = c->pairs.entry + i * c->n;
     const size_t end = nearest[o->last[i]];
-    const int inside = entry[p] < entry[end] || (entry[p] <= entry[end] && p <= end);
+    const int inside = entry[p] < entry[end] || (p <= end && entry[p] <= entry[end]);
     const size_t gone = inside ? p : end;
     aggi_add_exactly(o->sum + i, o->rest + i, -aggi_order_square(c, i, gone));
     if (gone == end) o->last[i]--;
@@ -4885,7 +4876,7 @@ static int aggi_bulyan(aggi_call *c) {
     for (i = 0, t = 0; i < c->n; i++)
         if (taken[i]) c->picked.row[t++] = c->x[i];
     status = aggi_window(c, c->picked.row, theta, theta - 2 * c->f, AGGI_CLOSEST);
-    if (status) return status;
+    if (status != AGG_OK) return status;
     for (i = c->n; c->report.weight && i-- > 0;) /* from the picked rows to all, in place */
         c->weight[i] = taken[i] ? c->weight[--t] : 0;
     return AGG_OK;
@@ -5955,8 +5946,7 @@ static int aggi_sizes_fit(const agg_desc *d) {
 
 /* the most sums that a kernel makes of a slice */
 static size_t aggi_most_sums(int needs, size_t n) {
-    const size_t products = aggi_gram_sums(n);
-    return (needs & AGGI_PAIRS) && products > 2 * n + 1 ? products : 2 * n + 1;
+    return needs & AGGI_PAIRS ? aggi_gram_sums(n) : 2 * n + 1; /* the first is the larger one */
 }
 
 /* The one place that knows how much memory a desc needs. */

@@ -29,10 +29,12 @@ if have clang-tidy; then
             -std=c99 -I. "$([ $real = double ] && echo -DAGG_DOUBLE || echo -UAGG_DOUBLE)"
     done
 fi
-# An answer to what cppcheck says: planar.h fills given[] in a loop over the joints, of which every
-# model has one.
+# Answers to what cppcheck says: planar.h fills given[] in a loop over the joints, of which every
+# model has one; aggregators.h fills the lanes of a kernel vector by vector, which it does not see
+# through memcpy (the memory sanitizer and clang's analyser do).
 cppcheck="cppcheck --std=c99 --enable=warning,performance,portability -q --error-exitcode=1
-    --suppress=uninitvar:examples/envs/planar.h --suppress=toomanyconfigs"
+    --suppress=uninitvar:examples/envs/planar.h --suppress=uninitvar:aggregators.h
+    --suppress=toomanyconfigs"
 if have cppcheck; then
     for real in -UAGG_DOUBLE -DAGG_DOUBLE=1; do
         # shellcheck disable=SC2086

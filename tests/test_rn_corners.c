@@ -201,11 +201,13 @@ static rn_step_result lost_step(void *self, const rn_real *act, const agg_rng *r
 
 /* before the end it ends the round, actions at random or not; the last one is never used */
 TEST environments_outside_the_table(int random_action) {
-    static unsigned char block[1 << 14];
+    static unsigned char block[1 << 14], scratch[1 << 14];
     static const rn_real outside[] = {STATES, -1, (rn_real)0.5, (rn_real)1e9};
     const rn_real theta[STATES * ACTIONS] = {0};
     rn_table table;
     rn_agent_desc d;
+    rn_evaluation_desc exam;
+    rn_evaluation result;
     rn_agent *a;
     lost l;
     memset(&l, 0, sizeof l);
@@ -226,6 +228,11 @@ TEST environments_outside_the_table(int random_action) {
         ASSERT_EQ(l.odd_at < 3 ? RN_ERR_ENV : RN_OK, rn_agent_run_round(a, theta, 1));
     }
     ASSERT_EQ((uint64_t)4, rn_agent_stats(a).rounds);
+    memset(&exam, 0, sizeof exam);
+    l.odd_at = 1;
+    ASSERT(rn_evaluate_scratch_size(&d.env, &d.policy) <= sizeof scratch);
+    ASSERT_EQ(RN_ERR_ENV,
+              rn_evaluate(&exam, &d.env, &d.policy, theta, scratch, sizeof scratch, &result));
     PASS();
 }
 

@@ -892,6 +892,7 @@ TEST giants_are_forgotten(rn_update_kind update) {
     X(d->server.beta2 = -0.5,                                       RN_ERR_DESC)  \
     X(d->server.beta2 = nan_,                                       RN_ERR_DESC)  \
     X(d->server.epsilon = -1,                                       RN_ERR_DESC)  \
+    X(d->server.epsilon = nan_,                                     RN_ERR_DESC)  \
     X(s.theta[0] = (rn_real)nan_,                                   RN_ERR_THETA) \
     X(s.theta[1] = (rn_real)inf_,                                   RN_ERR_THETA) \
     X(d->adversaries = N + 1,                                       RN_ERR_DESC)  \

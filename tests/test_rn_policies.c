@@ -556,7 +556,7 @@ TEST unusable_shapes_are_refused(void) {
     const rn_net_desc good = net_desc(3, 2, 5, 0, RN_TANH);
     rn_net net;
     rn_table table;
-    for (int k = 0; k < 13; k++) {
+    for (int k = 0; k < 14; k++) {
         rn_net_desc d = good;
         switch (k) {
         case 0: d.obs_dim = 0; break;
@@ -571,6 +571,7 @@ TEST unusable_shapes_are_refused(void) {
         case 9: d.out_scale = -1; break;
         case 10: d.obs_dim = (size_t)-1; break;
         case 11: d.hidden[0] = (size_t)-1; break;
+        case 12: d.log_std_min = (double)NAN; break;
         default: d.outputs = ((size_t)-1) / 2; break;
         }
         if (rn_make_net_policy(&net, &d).dim != 0) FAILm(WHY("case %d is taken", k));

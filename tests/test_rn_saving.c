@@ -670,6 +670,19 @@ TEST forged_second_trajectories_are_refused(void) {
     REFUSED(m.all, AS_WORD, 2);
     free(b.at);
     rn_trainer_destroy(t);
+    setup_make(&first, PLAIN); /* and none without the Hessian term */
+    first.d.method.no_hessian = 1;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
+    for (size_t i = 0; i < N; i++)
+        if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
+    b = saved_agent(a);
+    m = map_of(b, &first.d);
+    ASSERT_EQ((uint64_t)1, word_at(b, m.all));
+    REFUSED(m.all, AS_WORD, 2);
+    free(b.at);
+    rn_trainer_destroy(t);
     PASS();
 }
 
