@@ -15,8 +15,8 @@
        agg_status s = agg_aggregate(&desc, rows, out, scratch, sizeof scratch, NULL);
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
-   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, distances,
-                memory, threads, determinism, errors, API, code, changelog, licence
+   CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, time, distances,
+                memory, threads, determinism, accuracy, errors, API, code, changelog, licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage),
                 AGG_ASSERT(x), AGG_DOUBLE (double for float; the same in every file, a mix fails to
                 link), AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits stay the same)
@@ -139,6 +139,34 @@
    suspicion proves anything. Secrecy: time depends on the numbers, and scratch keeps some of them.
    Pointers and lengths are yours: C cannot check them.
 
+   TIME         what an adversary can make you wait: milliseconds for n x dim harmless rows
+                (normal, f of them shifted), and how many times as long the slowest of fifteen
+                hostile inputs takes: giants of 1e30, in all numbers or in the last; rows all
+                equal, all 0, of small integers, of denormals; f rows equal, or nearly so, far
+                away; two tight clusters, or five at scales of 1e-6 to 1e6; an offset of 1e4
+                times the spread; f rows missing, of NaN, or with NaN at the end; a graph of
+                far pairs that is hard for MDA. One thread of an AMD EPYC, float, gcc -O2,
+                f = 0.3 n (0.4 n of 1000) or what the rule survives (`make bench`):
+                                      10 x 1000000   100 x 100000   1000 x 1000    slowest input
+                mean                    1.6 x2.0       2.27 x1.8     0.0648 x3.3   NaN last number
+                CWMed                  2.49 x2.1       7.42 x1.7        1.7 x1.5   NaN last number
+                CWTM                   2.59 x2.4       8.73 x1.9       1.87 x1.6   NaN last number
+                MeaMed                 4.22 x2.0       10.8 x1.8        2.2 x1.5   NaN last number
+                CGE                    2.79 x1.8       3.95 x1.8      0.134 x2.9   denormals
+                MoNNA                  3.63 x2.0       4.64 x1.8      0.138 x3.0   denormals
+                CClip                  11.4 x1.7       20.3 x1.6       2.33 x1.5   all zeros
+                CClip, start given     9.22 x1.8       14.7 x1.8      0.585 x2.9   denormals
+                Krum                   4.71 x2.1       16.6 x2.6       20.8 x3.0   giant last number
+                Multi-Krum              5.2 x2.0       18.6 x2.4       20.5 x2.9   giant last number
+                MDA                    5.29 x1.9       18.9 x2.4       68.2 x2.3   giant last number
+                GM                     11.9 x11.5      23.1 x2.5       22.5 x2.7   clusters
+                Bulyan                 7.87 x1.8         22 x2.1       55.1 x1.5   giant last number
+                CAF                    5.85 x1.9       20.4 x2.1        110 x4.0   giants
+                SMEA                   5.52 x1.9       38.6 x1.7        426 x1.2   NaN last number
+                NNM + mean             19.5 x1.1       37.6 x1.7       35.6 x2.1   giant last number
+                bucketing + mean       4.37 x1.0       4.95 x1.1      0.896 x1.1   -
+                clipping + mean           7 x1.1        8.1 x1.1       1.57 x1.1   -
+                ARC + mean             4.75 x1.3       5.82 x1.2      0.898 x1.3   denormals
    DISTANCES    A squared distance that a rule decides by is off by at most 2^-13 of itself (double:
                 2^-36), usually 2^-22, whatever the rows are: far from 0, close together, giants,
                 denormals; equal rows have distance 0. Fewer than 16 rows are subtracted and the
@@ -6569,7 +6597,7 @@ AGGI_END_CODE
                    nor is agg_resilience() of such rows; ties stay ties at any scale. NaN is found
                    under clang's -fno-honor-nans and what is left of -ffast-math when parts are
                    taken back; /fp:fast is refused. Every call ends in every rounding mode. Giants,
-                   ties and equal rows cost little more than other rows: see WORST TIMES.
+                   ties and equal rows cost little more than other rows: see TIME.
                    desc.budget counts operations, not nodes, and CAF has one too; report.weight
                    costs columns half as much again, not 30 times. Distances of many rows from dot
                    products, columns in registers, CAF and SMEA by Lanczos, Bulyan by one sort: 1.3
