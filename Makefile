@@ -74,7 +74,7 @@ table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio
 speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
-TAKES = about 45 seconds on two free cores
+TAKES = about 70 seconds on two free cores
 SLOW  = TAKES="some minutes"
 test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
 	@$(MAKE) -k $(BUILD)/docs/stamp || true

@@ -125,10 +125,6 @@
    desc.start, nothing is written but out, scratch and the report, no behaviour is undefined, and
    the call ends: searches stop at desc.budget, iterations at desc.iterations or a fixed count. What
    is wrong with a call is answered by a status before anything is written.
-   Time: distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take at most desc.budget
-   operations, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some n^2 log n. By default that is
-   tens of milliseconds for n <= 100 and a second or two for n = 1000, whatever the rows are, or, if
-   that is more, about three times what the distances take.
    A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n,
    so the guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size
    are handled: no sum of squares overflows or underflows its way into a wrong choice. For at most f
@@ -139,8 +135,12 @@
    suspicion proves anything. Secrecy: time depends on the numbers, and scratch keeps some of them.
    Pointers and lengths are yours: C cannot check them.
 
-   TIME         what an adversary can make you wait: milliseconds for n x dim harmless rows
-                (normal, f of them shifted), and how many times as long the slowest of fifteen
+   TIME         Distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take at most
+                desc.budget operations, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some
+                n^2 log n. By default that is tens of milliseconds for n <= 100 and a second or two
+                for n = 1000, whatever the rows are, or, if that is more, about three times what the
+                distances take. Measured, what an adversary can make you wait: milliseconds for
+                n x dim harmless rows (normal, f of them shifted), and how many times as long the slowest of fifteen
                 hostile inputs takes: giants of 1e30, in all numbers or in the last; rows all
                 equal, all 0, of small integers, of denormals; f rows equal, or nearly so, far
                 away; two tight clusters, or five at scales of 1e-6 to 1e6; an offset of 1e4
