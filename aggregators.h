@@ -140,13 +140,13 @@
                 n^2 log n. By default that is tens of milliseconds for n <= 100 and a second or two
                 for n = 1000, whatever the rows are, or, if that is more, about three times what the
                 distances take. Measured, what an adversary can make you wait: milliseconds for
-                n x dim harmless rows (normal, f of them shifted), and how many times as long the slowest of fifteen
-                hostile inputs takes: giants of 1e30, in all numbers or in the last; rows all
-                equal, all 0, of small integers, of denormals; f rows equal, or nearly so, far
-                away; two tight clusters, or five at scales of 1e-6 to 1e6; an offset of 1e4
-                times the spread; f rows missing, of NaN, or with NaN at the end; a graph of
-                far pairs that is hard for MDA. One thread of an AMD EPYC, float, gcc -O2,
-                f = 0.3 n (0.4 n of 1000) or what the rule survives (`make bench`):
+                n x dim harmless rows (normal, f of them shifted), and how many times as long the
+                slowest of fifteen hostile inputs takes: giants of 1e30, in all numbers or in the
+                last; rows all equal, all 0, of small integers, of denormals; f rows equal, or
+                nearly so, far away; two tight clusters, or five at scales of 1e-6 to 1e6; an offset
+                of 1e4 times the spread; f rows missing, of NaN, or with NaN at the end; a graph of
+                far pairs that is hard for MDA. One thread of an AMD EPYC, float, gcc -O2, f = 0.3 n
+                (0.4 n of 1000) or what the rule survives (`make bench`):
                                       10 x 1000000   100 x 100000   1000 x 1000    slowest input
                 mean                    1.6 x2.0       2.27 x1.8     0.0648 x3.3   NaN last number
                 CWMed                  2.49 x2.1       7.42 x1.7        1.7 x1.5   NaN last number
