@@ -116,8 +116,9 @@ asan:  ## all tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/asan \
 	    CFLAGS="$(SANITIZE) -fsanitize=address,undefined,float-cast-overflow"
 
-# valgrind computes long double as double: programs whose reference needs more than that cannot pass
-NO_VALGRIND = test_rn_estimator test_rn_math
+# valgrind computes long double as double: programs whose reference needs more than that cannot
+# pass (asan and msan run them)
+NO_VALGRIND = test_agg_gm test_agg_precision test_agg_scores test_rn_estimator test_rn_math
 valgrind:  ## the float tests under valgrind
 	@if command -v valgrind >/dev/null; then \
 	    TEST_QUICK=1 RUNNER="valgrind -q --error-exitcode=99 --leak-check=full" \
