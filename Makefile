@@ -153,7 +153,7 @@ SECONDS = 60
 FUZZERS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ    = $(SANITIZE) -fsanitize=fuzzer,address,undefined,float-cast-overflow
 fuzz:  ## libFuzzer on both headers, SECONDS=60 for each program (needs clang)
-	@$(MAKE) CC=clang CFLAGS="$(FUZZ)" \
+	@$(MAKE) -j$(JOBS) CC=clang CFLAGS="$(FUZZ)" \
 	    $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/fuzz/$(v)/,$(FUZZERS)))
 	@sh tests/fuzz/run.sh $(BUILD)/fuzz $(SECONDS) "$(VARIANTS)" "$(FUZZERS)"
 
@@ -264,8 +264,12 @@ $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/double/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE))
 $(BUILD)/bench/O2/peers.so: bench/peers.c  $(BUILD)/flags ; $(call build,$(CC),$(C99))
-$(BUILD)/fuzz/float/%:   tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) -Itests)
-$(BUILD)/fuzz/double/%:  tests/fuzz/%.c    $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE) -Itests)
+$(BUILD)/fuzz/float/library.a:  tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99))
+$(BUILD)/fuzz/double/library.a: tests/library.c $(BUILD)/flags ; $(call archive,$(CC),$(C99) $(DOUBLE))
+$(BUILD)/fuzz/float/%:  tests/fuzz/%.c $(BUILD)/fuzz/float/library.a $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(LINKED) -Itests)
+$(BUILD)/fuzz/double/%: tests/fuzz/%.c $(BUILD)/fuzz/double/library.a $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(LINKED) -Itests $(DOUBLE))
 $(BUILD)/tests/soak:     CFLAGS = -O2 -g
 $(BUILD)/tests/float/%:  tests/%.c $(call LIBRARY,float) $(BUILD)/flags
 	$(call build,$(CC),$(C99) $(LINKED))

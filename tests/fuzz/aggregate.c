@@ -2,7 +2,7 @@
    unless it is AGG_OK or AGG_INEXACT; else out is finite and within lambda times the diameter of
    every set of n-f rows; the report adds up; the bits depend on nothing but desc and rows. Bound:
    desc.budget operations of a search and desc.iterations passes, see feed_desc(). */
-#define AGGREGATORS_IMPLEMENTATION
+#include "implementation.h"
 #include "aggregators.h"
 #include <math.h>
 #include "common.h"

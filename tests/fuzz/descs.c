@@ -2,7 +2,7 @@
    numbers that are not finite. Promised: a status or the documented answer; what _size() says is
    enough, and one byte less is refused; what is made from such a desc runs, and theta stays finite.
    Bound: one block of at most 1 MB, `STEPS` steps of the environments. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include <math.h>
 #include "common.h"

@@ -2,7 +2,7 @@
    and nothing changed; or taken, and then it is exactly what was in the bytes, it can be saved,
    theta is finite, and training goes on: within rounds that have no more steps than the desc
    allows, and the policy is given nothing that environment and policy could not have made. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include <math.h>
 #include "common.h"

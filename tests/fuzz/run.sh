@@ -5,7 +5,6 @@
 # usage: tests/fuzz/run.sh DIR SECONDS "VARIANT.." "NAME.."     (called by `make fuzz`)
 set -u
 dir=$1 seconds=$2 variants=$3 names=$4
-total=0 programs=0
 
 run_fuzzer() { # NAME VARIANT
     corpus=$dir/corpus/$1-$2
@@ -19,10 +18,18 @@ run_fuzzer() { # NAME VARIANT
     fi
     count=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     printf '%-10s %-6s %9s inputs, corpus of %5s, nothing found\n' "$1" "$2" "$count" "$(find "$corpus" -type f | wc -l)"
-    total=$((total + count)) programs=$((programs + 1))
 }
 
-for name in $names; do
-    for variant in $variants; do run_fuzzer "$name" "$variant"; done
+count() { # of the executed inputs, in all logs
+    for variant in $variants; do
+        for name in $names; do sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$variant/$name.log"; done
+    done | awk '{ total += $1 } END { print total " inputs to " NR " programs" }'
+}
+
+lanes= # the precisions side by side
+for variant in $variants; do
+    (for name in $names; do run_fuzzer "$name" "$variant"; done) &
+    lanes="$lanes $!"
 done
-echo "$total inputs to $programs programs, no crash, no undefined behaviour, none slower than 10 s"
+for lane in $lanes; do wait "$lane" || exit 1; done
+echo "$(count), no crash, no undefined behaviour, none slower than 10 s"

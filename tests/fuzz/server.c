@@ -2,7 +2,7 @@
    that fails leaves theta and t as they were; a normalised step is no longer than gamma; theta
    stays within the radius; the state can be saved and loaded at any time. Bound: as
    agg_aggregate(), and 64 multiplications for a schedule. */
-#define RESNHARPG_IMPLEMENTATION
+#include "implementation.h"
 #include "resnharpg.h"
 #include <math.h>
 #include "common.h"
