@@ -8,21 +8,15 @@ set -u
 build=$1
 docs=$2
 mkdir -p "$build"
-cells=0
-broken=0
-log=$build/log
 
-# one name, then a command whose success is the verdict
+# one name, then a command whose success is the verdict; said at once, for lanes run side by side
 expect() {
-    printf '  %-82s ' "$1"
+    cell=$(printf '  %-82s' "$1")
     shift
-    cells=$((cells + 1))
-    if "$@" >"$log" 2>&1; then
-        echo ok
+    if "$@" >"$build/log" 2>&1; then
+        echo "$cell ok"
     else
-        echo FAILED
-        sed 's/^/    | /' "$log" | head -n 40
-        broken=$((broken + 1))
+        printf '%s FAILED\n%s\n' "$cell" "$(sed 's/^/    | /' "$build/log" | head -n 40)"
     fi
 }
 
@@ -264,27 +258,45 @@ check_docs() { # C compiler, C++ compiler
     done
 }
 
-warn="$WARN -Werror"
-for compiler in ${STRICT_COMPILERS:-gcc clang}; do
-    case $compiler in # some of gcc's warnings come with optimisation only, clang's never do
-    clang*) plus=clang++${compiler#clang} optimised=-O0 ;;
-    *) plus=g++${compiler#gcc} optimised=-O2 ;;
+check_compiler() { # C compiler
+    case $1 in # some of gcc's warnings come with optimisation only, clang's never do
+    clang*) plus=clang++${1#clang} optimised=-O0 ;;
+    *) plus=g++${1#gcc} optimised=-O2 ;;
     esac
-    if ! command -v "$compiler" >/dev/null || ! command -v "$plus" >/dev/null; then
-        echo "MISSING: $compiler or $plus is not installed, its half of the matrix is not checked"
-        continue
+    if ! command -v "$1" >/dev/null || ! command -v "$plus" >/dev/null; then
+        echo "MISSING: $1 or $plus is not installed, its half of the matrix is not checked"
+        return
     fi
-    "$compiler" --version | head -n 1
-    check_header aggregators AGG "$compiler" "$plus"
-    if [ -e resnharpg.h ]; then check_header resnharpg RN "$compiler" "$plus"; fi
-    for header in aggregators resnharpg; do check_odd_builds $header "$compiler" "$plus"; done
-    check_hostile "$compiler" "$plus"
-    check_greatest "$compiler" "$plus"
-    check_sources "$compiler"
-    check_docs "$compiler" "$plus"
-done
-check_all_names
-check_clang_cl
+    "$1" --version | head -n 1
+    check_header aggregators AGG "$1" "$plus"
+    check_header resnharpg RN "$1" "$plus"
+    for header in aggregators resnharpg; do check_odd_builds $header "$1" "$plus"; done
+    check_hostile "$1" "$plus"
+    check_greatest "$1" "$plus"
+    check_sources "$1"
+    check_docs "$1" "$plus"
+}
+
+lane() { # NAME FUNCTION ARGUMENT...: side by side with the others, in a directory of its own
+    (
+        build=$build/$1
+        mkdir -p "$build"
+        shift
+        "$@"
+    ) &
+}
+
+all_lanes() {
+    for compiler in ${STRICT_COMPILERS:-gcc clang}; do lane "$compiler" check_compiler "$compiler"; done
+    lane names check_all_names
+    lane clang-cl check_clang_cl
+    wait
+}
+
+warn="$WARN -Werror"
+all_lanes 2>&1 | tee "$build/all.log"
+cells=$(grep -c -E '^  .* (ok|FAILED)$' "$build/all.log")
+broken=$(grep -c -E '^  .* FAILED$' "$build/all.log")
 echo
 echo "strict: $cells checks, $broken failed"
 [ "$broken" -eq 0 ] && [ "$cells" -gt 0 ]
