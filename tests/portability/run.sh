@@ -1,7 +1,7 @@
 #!/bin/sh
 # Both headers with every compiler, language and optimisation, on every machine and system at hand:
 # one table, a row for each target. Called by `make portability`. Installs nothing; what is missing
-# is said below the table.
+# is said in it.
 # usage: tests/portability/run.sh BUILD_DIR [TEXT]   TEXT: only rows with it in their name
 #
 # headers  the programs of tests/strict with static functions, and in double: they build, run and end
@@ -19,9 +19,6 @@ build=$1
 only=${2:-}
 here=tests/portability
 mkdir -p "$build"
-rows=0
-broken=0
-missing=
 WINEDEBUG=-all
 WINEPREFIX=$(pwd)/$build/wine
 NODE_PATH=/usr/share/nodejs # where Debian keeps what its emcc needs
@@ -37,7 +34,7 @@ have() { # NAME COMMAND...
     shift
     for command; do
         if ! command -v "$command" >/dev/null 2>&1; then
-            missing="$missing\n  $name: no $command"
+            echo "MISSING: $name: no $command"
             return 1
         fi
     done
@@ -95,36 +92,31 @@ row() { # NAME LANGUAGE FLAGS
     : >"$build/failures"
     short=$emulated
     if [ -n "${QUICK:-}" ]; then short=$short$tested; fi
-    printf '%-22s %-6s %-24s' "$1" "$2" "$note"
     headers=$(try_headers "$2" "$3")
-    printf ' %-9s' "$headers"
     float=$(try_bits "$2" "$3")
-    printf ' %-9s' "$float"
     double=$(try_bits "$2" "$3 -DAGG_DOUBLE")
-    printf ' %-9s' "$double"
     tests=''
     if [ -z "${QUICK:-}" ] && [ -z "$tested" ]; then tests=$(try_tests "$2" "$3"); fi
     tested=1
-    printf ' %s\n' "$tests"
-    rows=$((rows + 1))
+    line=$(printf '%-22s %-6s %-24s %-9s %-9s %-9s %s' "$1" "$2" "$note" "$headers" "$float" "$double" "$tests")
     if [ "$headers $float $double" != "ok same same" ] || [ "${tests%/*}" != "${tests#*/}" ]; then
-        broken=$((broken + 1))
-        cat "$build/failures"
+        printf '%s  FAILED\n%s\n' "$line" "$(cat "$build/failures")"
+    else
+        echo "$line"
     fi
+    echo row >>"$build/rows"
 }
 single() { # NAME LANGUAGE FLAGS VERDICT command: a row with one answer
     name=$1 language=$2 flags=$3 verdict=$4
     shift 4
     case "$name $language $flags" in *"$only"*) ;; *) return ;; esac
-    printf '%-22s %-6s %-24s' "$name" "$language" "$flags"
-    rows=$((rows + 1))
+    line=$(printf '%-22s %-6s %-24s' "$name" "$language" "$flags")
     if "$@" >"$build/log" 2>&1; then
-        echo " $verdict"
+        echo "$line $verdict"
     else
-        echo " FAILED"
-        broken=$((broken + 1))
-        sed 's/^/    | /' "$build/log" | head -n 12
+        printf '%s FAILED\n%s\n' "$line" "$(sed 's/^/    | /' "$build/log" | head -n 12)"
     fi
+    echo row >>"$build/rows"
 }
 
 pairs() { # NAME: every language with every optimisation, or in short one of each
@@ -161,70 +153,106 @@ refuses() { # TEXT command...
 }
 version() { "$1" -dumpversion | cut -d. -f1,2; }
 
-printf '%-22s %-6s %-24s %-9s %-9s %-9s %s\n' target lang flags headers float double "$([ -n "${QUICK:-}" ] || echo tests)"
-for pair in "gcc g++" "gcc-11 g++-11" "clang clang++" "clang-16 clang++-16"; do
-    # shellcheck disable=SC2086
-    if have $pair $pair; then
-        # shellcheck disable=SC2086
-        target $pair -pthread
-        case $pair in
-        *-*) if [ -n "${QUICK:-}" ]; then row "$cc" c17 -O2; row "$cc" c++20 "-O3 -march=native"; else pairs "$cc"; fi ;;
-        *) pairs "$cc $(version "$cc")" ;;
-        esac
-        single "$cc" c99 "-ffreestanding -nostdinc" ok freestanding "$cc"
-    fi
-done
-if have "gcc, i387" gcc; then
+natives() { # CC CXX
+    have "$1" "$1" "$2" || return
+    target "$1" "$2" -pthread
+    case $1 in
+    *-*) if [ -n "${QUICK:-}" ]; then row "$1" c17 -O2; row "$1" c++20 "-O3 -march=native"; else pairs "$1"; fi ;;
+    *) pairs "$1 $(version "$1")" ;;
+    esac
+    single "$1" c99 "-ffreestanding -nostdinc" ok freestanding "$1"
+}
+i387() {
+    have "gcc, i387" gcc || return
     single "gcc, i387" c99 -mfpmath=387 "refused with a reason" refuses "excess precision" gcc -mfpmath=387
-fi
-if have tcc tcc; then
+}
+tcc_rows() {
+    have tcc tcc || return
     target tcc "" -lpthread
     # its long double, in which many references are computed, makes NaN; constants must be literal
     without="test_rn_estimator test_rn_math test_rn_saving test_rn_trainer"
     without="$without test_agg_rules test_env_inverted_pendulum"
     row tcc c99 ""
-fi
-if have musl musl-gcc; then
+}
+musl() {
+    have musl musl-gcc || return
     target musl-gcc "" "-static -pthread"
     row musl c99 -O2
     row musl c17 -Os
-fi
-if have "i686 linux" i686-linux-gnu-gcc i686-linux-gnu-g++; then
+}
+i686() {
+    have "i686 linux" i686-linux-gnu-gcc i686-linux-gnu-g++ || return
     target i686-linux-gnu-gcc i686-linux-gnu-g++ "-msse2 -mfpmath=sse -static -pthread"
     row "i686 linux" c99 -O2
     row "i686 linux" c++20 -O3
     single "i686 linux, i387" c99 "" "refused with a reason" refuses "excess precision" i686-linux-gnu-gcc
-fi
-for machine in aarch64 s390x; do
-    if have "$machine linux" $machine-linux-gnu-gcc $machine-linux-gnu-g++ qemu-$machine; then
-        target $machine-linux-gnu-gcc $machine-linux-gnu-g++ "-static -pthread"
-        runner=qemu-$machine emulated=1
-        row "$machine linux" c99 -O2
-        if [ -z "${QUICK:-}" ]; then row "$machine linux" c++20 -O3; fi
-    fi
-done
-if have "aarch64 linux, clang" clang aarch64-linux-gnu-gcc qemu-aarch64; then
+}
+emulated() { # MACHINE
+    have "$1 linux" "$1-linux-gnu-gcc" "$1-linux-gnu-g++" "qemu-$1" || return
+    target "$1-linux-gnu-gcc" "$1-linux-gnu-g++" "-static -pthread"
+    runner=qemu-$1 emulated=1
+    row "$1 linux" c99 -O2
+    if [ -z "${QUICK:-}" ]; then row "$1 linux" c++20 -O3; fi
+}
+aarch64_clang() {
+    have "aarch64 linux, clang" clang aarch64-linux-gnu-gcc qemu-aarch64 || return
     target "clang --target=aarch64-linux-gnu" "" "-static -pthread"
     runner=qemu-aarch64 emulated=1 tested=1
     row "aarch64 linux, clang" c11 -O2
-fi
-if have "x86_64 windows" x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++ wine; then
+}
+windows() {
+    have "x86_64 windows" x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++ wine || return
     target x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++ "-static -pthread"
     runner=wine suffix=.exe
     row "x86_64 windows, wine" c99 -O2
     row "x86_64 windows, wine" c++20 -O3
-fi
-if have wasm32 emcc em++ node; then
+}
+wasm() {
+    have wasm32 emcc em++ node || return
     target emcc em++ "-s ALLOW_MEMORY_GROWTH=1"
     runner="node --no-experimental-fetch" suffix=.js
     # they need threads, or a long double whose functions are better than double
     without="test_rn_estimator test_agg_laws test_rn_trainer"
     row "wasm32, node" c99 -O2
     row "wasm32, node" c++20 "-O3 -msimd128"
-fi
+}
 
+# two lanes side by side, each in a directory of its own
+lane() { # NAME
+    build=$build/$1
+    rm -rf "$build"
+    mkdir -p "$build"
+    "$1"
+}
+one() {
+    natives gcc g++
+    i387
+    natives clang-16 clang++-16
+    tcc_rows
+    windows
+    emulated aarch64
+}
+two() {
+    natives clang clang++
+    natives gcc-11 g++-11
+    musl
+    i686
+    wasm
+    emulated s390x
+    aarch64_clang
+}
+table() {
+    printf '%-22s %-6s %-24s %-9s %-9s %-9s %s\n' target lang flags headers float double "$([ -n "${QUICK:-}" ] || echo tests)"
+    lane one &
+    (lane two)
+    wait
+}
+
+rm -f "$build"/*/rows
+table | tee "$build/table"
+rows=$(cat "$build"/*/rows 2>/dev/null | wc -l)
+broken=$(grep -c 'FAILED$' "$build/table")
+missing=$(grep -c '^MISSING' "$build/table")
 echo
-# shellcheck disable=SC2059
-if [ -n "$missing" ]; then printf "not checked, because it is not installed:$missing\n"; fi
-echo "portability: $rows rows, $broken failed"
-[ "$broken" -eq 0 ] && [ "$rows" -gt 0 ] && { [ -z "${ALL:-}" ] || [ -z "$missing" ]; }
+echo "portability: $rows rows, $broken failed, $missing not installed"
+[ "$broken" -eq 0 ] && [ "$rows" -gt 0 ] && { [ -z "${ALL:-}" ] || [ "$missing" -eq 0 ]; }
