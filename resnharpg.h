@@ -63,6 +63,17 @@
    In an agent's first round eta counts as 1 (there is no d yet). Where v does not count (eta = 1,
    or theta did not move) the second trajectory is not played. method.batch = m averages m
    trajectories for g and m for v, each with its own q.
+   Two departures from the paper, both biased, both often worth it:
+   method.flat: Psi_t/discount^t for Psi_t, so that late steps count as much as early ones (what is
+       called policy gradient in practice). With G(theta) = E sum_t (Psi_t/discount^t) grad log pi_t
+       E g = G(theta_t) and E v = G(theta_t) - G(theta_{t-1}), exactly. G is not grad J, nor the
+       gradient of anything, unless discount = 1; the bias is all in that. The causal B u is then
+       (W_t = Psi_t/discount^t)
+       B u = sum_t (W_t sum_{s<=t} c_s + sum_{s>t} discount^(s-t) W_s c_s) grad log pi_t
+           + sum_t W_t hess log pi_t u
+   method.reuse: v = B(tau, theta_t) (theta_t - theta_{t-1}) on g's own trajectory, q = 1; a round
+       takes half the trajectories. E v misses grad J_t - grad J_{t-1} by half the third derivative
+       of J along the step, which is O(gamma^2); d gathers at most (1-eta)/eta times that.
 
    ENVIRONMENTS rn_env: reset and step with a `self` of yours, one instance per agent. Observations
                 are obs_dim numbers. Actions: discrete (env.actions > 0), one number holding 0 ..
@@ -93,6 +104,11 @@
    SERVER       rn_server_update(server, rows) with N row pointers, NULL for the silent. Knows no
                 policy and no environment. Updates: normalised (the paper), plain gamma d, Adam on
                 d, Adam on d/||d||.
+                server.soft: gamma_t times min(1, ||d_{t-1}||/rms), rms over ||d_1|| ..
+                ||d_{t-1}||, each counted as at most 4 times the rms before it. Near the top the
+                honest vectors vanish and those of adversaries do not; a normalised step then
+                follows the adversaries as fast as ever, a soft one does not. It needs a resilient
+                rule: who can inflate the first d holds all later steps down.
    TRAINER      N agents and a server in one process. rn_trainer_run_round() runs a round.
                 rn_trainer_tick(trainer, budget) does at most `budget` environment steps (and the
                 sums that fall due), for programs that live in frames. desc.jobs spreads the agents
@@ -118,6 +134,7 @@
                 round. Meant for obs_dim up to about 100.
                 method.whiten: Psi_t to mean 0, deviation 1 within a trajectory (what the authors'
                 code does; biased).
+                method.flat, method.reuse: see THE ALGORITHM (biased).
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
                 method.no_memory: each round starts from d = 0, as in the authors' code (no
                 recursion, much noise).
@@ -383,9 +400,12 @@ typedef struct rn_method {
     double       forget;       /* baselines: weight of the past per round    0 = 0.9 */
     double       ridge;        /* ridge baseline: times the diagonal  0 = 1e-3 */
     int          no_memory;    /* 1 = d_{t-1} counts as 0: d = (1-eta) v + eta g */
+    int          flat;         /* 1 = Psi_t/discount^t for Psi_t; not with REINFORCE, biased */
+    int          reuse;        /* 1 = v from g's own trajectories, q = 1, no second ones; not with
+                                  no_hessian, bias O(gamma^2) */
 } rn_method;
 
-/* v += B(tau, theta) u for one trajectory, for tests and agents of your own */
+/* v += B(tau, theta) u for one trajectory, for tests and agents of your own; zero it first */
 typedef struct rn_hessian_product {
     const rn_policy *policy;
     const rn_real   *theta, *u; /* dim numbers each */
@@ -396,10 +416,12 @@ typedef struct rn_hessian_product {
     rn_real         *k, *c;     /* scratch: T numbers each */
     rn_real         *tmp;       /* scratch: 3 dim numbers, only without policy.dot or policy.hvp */
     void            *work;      /* scratch of the policy, for T steps */
+    int              flat;      /* as method.flat: psi is flat ...           0 = the paper's */
+    double           discount;  /* ... and this its discount; read only if flat and causal */
 } rn_hessian_product;
 RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v);
 
-/* Psi_t of GPOMDP or REINFORCE, without baseline; reward, psi: T numbers */
+/* Psi_t of GPOMDP (flat or not) or REINFORCE, without baseline; reward, psi: T numbers */
 RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward,
                                      double *psi);
 
@@ -499,6 +521,8 @@ typedef struct rn_server_desc {
     double         radius;     /* ||theta|| is kept at most this      0 = free */
     const rn_real *theta;      /* where to start, dim numbers         NULL = zeros; trainer: init */
     uint64_t       seed;       /* for bucketing                       0 is 0 */
+    int            soft;       /* 1 = shorter steps where ||d|| is less than it was: see SERVER; not
+                                  with RN_UPDATE_PLAIN, which has that by itself */
 } rn_server_desc;
 typedef struct rn_progress {   /* of the round just done */
     size_t         round;      /* 1, 2, .. */
@@ -522,7 +546,7 @@ RN_API const rn_real *rn_server_theta(const rn_server *s);         /* theta_t, d
 RN_API const rn_real *rn_server_direction(const rn_server *s);     /* the last d, dim numbers */
 RN_API size_t         rn_server_current_round(const rn_server *s); /* t, from 1 */
 RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
-RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t */
+RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t, softened if soft */
 RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, eta_t, t */
 
 /* theta_{t+1} from N rows; progress may be NULL, which saves its weights and suspicion. On error
@@ -2341,11 +2365,16 @@ RN_API rn_status rn_policy_act(const rn_policy *p, const rn_real *theta, const r
 
 /* ---- 7 estimators ---------------------------------------------------------------------------- */
 
-/* Psi_t = sum_{h>=t} discount^h r_h: the powers forwards, then the sums backwards. */
+/* Psi_t = sum_{h>=t} discount^h r_h: the powers forwards, then the sums backwards. Flat: from
+   behind, Psi_t = r_t + discount Psi_{t+1}; dividing by a power would end at 0/0. */
 RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double *reward,
                                      double *psi) {
     double sum = 0, power = 1;
     size_t t;
+    if (m->flat) {
+        for (t = T; t-- > 0;) psi[t] = sum = reward[t] + m->discount * sum;
+        return;
+    }
     for (t = 0; t < T; t++, power *= m->discount) psi[t] = power * reward[t];
     for (t = T; t-- > 0;) psi[t] = sum += psi[t];
     if (m->estimator == RN_REINFORCE)
@@ -2353,10 +2382,14 @@ RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double 
 }
 
 /* B u = sum_t k_t grad log pi_t + sum_t Psi_t hess log pi_t u, with c_t = grad log pi_t . u and
-     k_t = Psi_t sum_s c_s                                 the paper's
-     k_t = Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s      causal */
+     k_t = Psi_t sum_s c_s                                            the paper's
+     k_t = Psi_t sum_{s<=t} c_s + sum_{s>t} Psi_s c_s                 causal
+     k_t = Psi_t sum_{s<=t} c_s + sum_{s>t} discount^(s-t) Psi_s c_s  causal and flat
+   Causal: c_s is 0 on average whatever was before s, so of the rewards in Psi_t those before s fall
+   away. What is left is Psi_s; flat, where Psi_s counts from s, discount^(s-t) Psi_s. */
 static void rni_hessian_weights(const rn_hessian_product *b) {
     const rn_real *psi = b->psi, *c = b->c;
+    const double fade = b->flat ? b->discount : 1;
     double before = 0, after = 0;
     size_t t;
     for (t = 0; t < b->T; t++) {
@@ -2366,7 +2399,7 @@ static void rni_hessian_weights(const rn_hessian_product *b) {
     if (!b->causal)
         for (t = 0; t < b->T; t++) b->k[t] = (rn_real)((double)psi[t] * before);
     else
-        for (t = b->T; t-- > 0; after += (double)c[t] * (double)psi[t])
+        for (t = b->T; t-- > 0; after = fade * (after + (double)c[t] * (double)psi[t]))
             b->k[t] = (rn_real)((double)b->k[t] + after);
 }
 
@@ -2512,11 +2545,10 @@ static void rni_baseline_begin_round(rni_baseline *b, const rn_method *m) {
     for (i = 0; i < b->n; i++) b->b[i] *= m->forget;
 }
 
-/* The target of step t: Psi_t / discount^t, what is to come as seen from t. REINFORCE: Psi_0
-   itself. */
-static double rni_ridge_target(const rn_method *m, double psi, double power) {
-    if (m->estimator == RN_REINFORCE) return psi;
-    return power > 0 ? psi / power : 0;
+/* Psi_t in units of V(s, t), what is to come as seen from t: discount^t. REINFORCE: 1, V stands for
+   Psi_0 itself. Flat: 1, Psi_t is seen from t already. */
+static double rni_ridge_unit(const rn_method *m, double power) {
+    return m->estimator == RN_REINFORCE || m->flat ? 1 : power;
 }
 
 /* row t: 1, x, x^2, x^3 (x = t/H), s_i, s_i^2, target, padding */
@@ -2526,6 +2558,7 @@ static void rni_ridge_rows(rni_baseline *b, const rn_method *m, size_t T, const 
     size_t t, i;
     for (t = 0; t < T; t++, power *= m->discount) {
         const rn_real x = (rn_real)((double)t / (double)m->horizon), *s = obs + t * b->obs_dim;
+        const double unit = rni_ridge_unit(m, power);
         rn_real *row = b->rows + t * b->ld;
         row[0] = 1;
         row[1] = x;
@@ -2535,7 +2568,7 @@ static void rni_ridge_rows(rni_baseline *b, const rn_method *m, size_t T, const 
             row[4 + i] = s[i];
             row[4 + b->obs_dim + i] = s[i] * s[i];
         }
-        row[b->n] = (rn_real)rni_ridge_target(m, psi[t], power);
+        row[b->n] = (rn_real)(unit > 0 ? psi[t] / unit : 0);
         for (i = b->n + 1; i < b->ld; i++) row[i] = 0;
     }
 }
@@ -2556,7 +2589,7 @@ static void rni_ridge_learn(rni_baseline *b, const rn_method *m, size_t T) {
     if (!good) rni_baseline_clear(b, m->horizon);
 }
 
-/* Psi_t -= discount^t V(s_t, t), V = coef . x */
+/* Psi_t -= unit V(s_t, t), V = coef . x */
 static void rni_ridge_apply(rni_baseline *b, const rn_method *m, size_t T, const rn_real *obs,
                             double *psi) {
     double power = 1;
@@ -2566,7 +2599,7 @@ static void rni_ridge_apply(rni_baseline *b, const rn_method *m, size_t T, const
         const rn_real *row = b->rows + t * b->ld;
         double v = 0;
         for (i = 0; i < b->n; i++) v += b->coef[i] * (double)row[i];
-        psi[t] -= m->estimator == RN_REINFORCE ? v : power * v;
+        psi[t] -= rni_ridge_unit(m, power) * v;
     }
     rni_ridge_learn(b, m, T);
 }
@@ -2710,6 +2743,7 @@ struct rn_agent {
     int playing;       /* ... or in it a trajectory */
     size_t round;      /* the plan's number */
     size_t trajectory, trajectories; /* of this round: done, and in all (m, with tau^ 2 m) */
+    int with_v;                      /* v counts in this round */
     size_t t;                        /* steps of the trajectory so far */
     double eta;
     double sum_return, sum_length;
@@ -2738,7 +2772,9 @@ static rn_status rni_method_check(const rn_method *m) {
         return RN_ERR_DESC;
     if (!aggi_within(m->discount, 0, 1) || !aggi_within(m->clip, 0, DBL_MAX)) return RN_ERR_DESC;
     if (!aggi_within(m->forget, 0, 1) || !aggi_within(m->ridge, 0, DBL_MAX)) return RN_ERR_DESC;
-    return RN_OK;
+    /* Psi_0/discount^t would grow without end; v from no Hessian is no v */
+    if (m->flat && m->estimator == RN_REINFORCE) return RN_ERR_DESC;
+    return m->reuse && m->no_hessian ? RN_ERR_DESC : RN_OK;
 }
 
 static rn_status rni_agent_check(const rn_agent_desc *d) {
@@ -2890,18 +2926,19 @@ static void rni_agent_weights(rn_agent *a) {
     for (t = 0; t < a->t; t++) a->weight[t] = (rn_real)a->psi[t];
 }
 
-/* v = B(tau^, theta^) (theta_t - theta_{t-1}), summed over the batch */
-static void rni_agent_add_v(rn_agent *a) {
-    const rn_policy policy = rni_policy_recall(&a->policy, a->t, a->work);
+/* v = B(tau^, theta^) (theta_t - theta_{t-1}), or B(tau, theta_t) of it, summed over the batch */
+static void rni_agent_add_v(rn_agent *a, const rn_policy *policy) {
     rn_hessian_product b;
-    b.policy = &policy;
-    b.theta = a->hat;
+    b.policy = policy;
+    b.theta = rni_agent_point(a);
     b.u = a->u;
     b.T = a->t;
     b.obs = a->obs;
     b.act = a->act;
     b.psi = a->weight;
     b.causal = a->method.causal;
+    b.flat = a->method.flat;
+    b.discount = a->method.discount;
     b.k = a->k;
     b.c = a->c;
     b.tmp = a->tmp;
@@ -2911,8 +2948,7 @@ static void rni_agent_add_v(rn_agent *a) {
 
 /* g = g(tau, theta_t) = sum_t Psi_t grad log pi_t, summed over the batch; and the statistics of
    tau. A return that makes their sum overflow is not counted. */
-static void rni_agent_add_g(rn_agent *a) {
-    const rn_policy policy = rni_policy_recall(&a->policy, a->t, a->work), *p = &policy;
+static void rni_agent_add_g(rn_agent *a, const rn_policy *p) {
     double sum = 0;
     size_t t;
     p->grad(p->self, a->theta, a->t, a->obs, a->act, a->weight, a->g, a->work);
@@ -2921,14 +2957,16 @@ static void rni_agent_add_g(rn_agent *a) {
     a->sum_length += (double)a->t;
 }
 
+/* The gradient leaves what the acts kept as it is, so that one recall serves g and v. */
 static rn_status rni_agent_end_trajectory(rn_agent *a) {
+    const rn_policy policy = rni_policy_recall(&a->policy, a->t, a->work);
+    const int hat = rni_is_hat(a), with_v = hat || (a->method.reuse && a->with_v);
     a->playing = 0;
     rni_agent_weights(a);
-    if (rni_is_hat(a))
-        rni_agent_add_v(a);
-    else
-        rni_agent_add_g(a);
-    if (!aggi_all_finite(rni_is_hat(a) ? a->v : a->g, a->policy.dim)) return RN_ERR_POLICY;
+    if (!hat) rni_agent_add_g(a, &policy);
+    if (with_v) rni_agent_add_v(a, &policy);
+    if (!hat && !aggi_all_finite(a->g, a->policy.dim)) return RN_ERR_POLICY;
+    if (with_v && !aggi_all_finite(a->v, a->policy.dim)) return RN_ERR_POLICY;
     RNI_UP(a->stats.trajectories, uint64_t);
     a->trajectory++;
     return RN_OK;
@@ -2938,7 +2976,7 @@ static rn_status rni_agent_end_trajectory(rn_agent *a) {
 static rn_real rni_agent_v_scale(const rn_agent *a) {
     const double share = (double)(1 / (rn_real)a->method.batch);
     double most, size;
-    if (!(a->method.clip > 0) || a->trajectories == a->method.batch) return (rn_real)share;
+    if (!(a->method.clip > 0) || !a->with_v) return (rn_real)share;
     most = a->method.clip * rni_norm(a->d, a->policy.dim);
     size = rni_norm(a->v, a->policy.dim) * share;
     return (rn_real)(size > most ? share * (most / size) : share);
@@ -2965,15 +3003,15 @@ static rn_status rni_agent_end_round(rn_agent *a) {
     return RN_OK;
 }
 
-/* u = theta_t - theta_{t-1}; returns 0 if theta did not move */
-static int rni_agent_move(rn_agent *a) {
+/* u = theta_t - theta_{t-1}; does v count? Not if theta did not move. */
+static void rni_agent_move(rn_agent *a) {
     rn_real any = 0;
     size_t i;
     for (i = 0; i < a->policy.dim; i++) {
         a->u[i] = a->theta[i] - a->before[i];
         if (a->u[i] != 0) any = 1;
     }
-    return any != 0;
+    a->with_v = any != 0 && !a->method.no_hessian && a->eta < 1;
 }
 
 /* What stands for d_{t-1} and theta_{t-1} before the first round: 0 and theta_t, so that u = 0. */
@@ -3018,16 +3056,15 @@ static int rni_agent_reaches(const rn_agent *a, const rn_plan *plan) {
 /* theta_t and all that starts at 0 with it */
 static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
     const size_t bytes = a->policy.dim * sizeof *plan->theta;
-    int with_v;
     memcpy(a->theta, plan->theta, bytes);
     memset(a->g, 0, bytes);
     memset(a->v, 0, bytes);
     if (!a->has_d) rni_agent_first_round(a);
-    with_v = rni_agent_move(a) && !a->method.no_hessian && plan->eta < 1;
     a->eta = plan->eta;
+    rni_agent_move(a);
     a->round = plan->round < RNI_MOST(size_t) ? plan->round : RNI_MOST(size_t);
     a->trajectory = 0;
-    a->trajectories = a->method.batch * (with_v ? 2 : 1);
+    a->trajectories = a->method.batch * (a->with_v && !a->method.reuse ? 2 : 1);
     a->sum_return = a->sum_length = 0;
     rni_baseline_begin_round(&a->baseline, &a->method);
 }
@@ -3268,6 +3305,8 @@ struct rn_server {
     rn_random random;      /* behind agg.rng, unless that is the host's */
     size_t t;              /* the round under way, from 1 */
     double power1, power2; /* Adam: beta1^k, beta2^k after k updates */
+    double squares;        /* soft: the sum of ||d||^2, of ... */
+    size_t norms;          /* ... so many */
     rn_real *theta, *d;    /* dim numbers each */
     rn_real *next, *new_d; /* what they will be, once all is known to be good */
     rn_real *m, *v;        /* Adam: averages of the directions and of their squares */
@@ -3307,6 +3346,7 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (s == RN_OK) s = rni_schedule_check(&d->eta);
     if (s != RN_OK) return s;
     if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED) return RN_ERR_DESC;
+    if (d->soft && d->update == RN_UPDATE_PLAIN) return RN_ERR_DESC;
     if (!aggi_within(d->beta1, 0, 1) || !aggi_within(d->beta2, 0, 1)) return RN_ERR_DESC;
     if (d->beta1 == 1 || d->beta2 == 1) return RN_ERR_DESC;
     if (!aggi_is_number(d->radius) || !aggi_is_number(d->epsilon)) return RN_ERR_DESC;
@@ -3404,8 +3444,35 @@ RN_API rn_plan rn_server_plan(const rn_server *s) {
     return plan;
 }
 
+/* Soft steps: gamma_t min(1, ||d_{t-1}||/rms of all ||d|| so far). A norm is cut where the sum of
+   squares would not fit, and at 4 times the rms so far: a rule that lets one giant through must
+   not make all later steps tiny. */
+#define RNI_SOFT_MOST 1e140
+
+static double rni_soft_norm(const rn_server *s) {
+    const double norm = rni_norm(s->d, s->desc.dim);
+    return norm < RNI_SOFT_MOST ? norm : RNI_SOFT_MOST;
+}
+
+static double rni_soft_rms(const rn_server *s) {
+    return s->norms ? aggi_sqrt(s->squares / (double)s->norms) : 0;
+}
+
+static double rni_soft_factor(const rn_server *s) {
+    const double norm = rni_soft_norm(s), rms = rni_soft_rms(s);
+    return norm < rms ? norm / rms : 1;
+}
+
+static void rni_soft_learn(rn_server *s) {
+    const double norm = rni_soft_norm(s), rms = rni_soft_rms(s);
+    const double counts = rms > 0 && norm > 4 * rms ? 4 * rms : norm;
+    s->squares += counts * counts;
+    RNI_UP(s->norms, size_t);
+}
+
 RN_API double rn_server_gamma(const rn_server *s) {
-    return s ? rn_schedule_value(&s->desc.gamma, s->t) : 0;
+    if (!s) return 0;
+    return rn_schedule_value(&s->desc.gamma, s->t) * (s->desc.soft ? rni_soft_factor(s) : 1);
 }
 
 /* d/||d|| = scale (lift d). lift is 1 unless ||d|| or 1/||d|| would not fit a double; without
@@ -3537,6 +3604,7 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     if (rni_is_adam(s->desc.update)) rni_adam_move(s, unit);
     memcpy(s->d, s->new_d, dim * sizeof *s->d);
     memcpy(s->theta, s->next, dim * sizeof *s->theta);
+    if (s->desc.soft) rni_soft_learn(s);
     RNI_UP(s->t, size_t);
     return RN_OK;
 }
@@ -4142,7 +4210,8 @@ static uint64_t rni_agent_fingerprint(const rn_agent *a) {
     h = rni_hash(h, (uint64_t)m->estimator);
     h = rni_hash(h, (uint64_t)m->baseline);
     h = rni_hash(h, m->no_hessian ? 1 : 0);
-    h = rni_hash(h, (m->whiten ? 1u : 0u) | (m->causal ? 2u : 0u) | (m->no_memory ? 4u : 0u));
+    h = rni_hash(h, (m->whiten ? 1u : 0u) | (m->causal ? 2u : 0u) | (m->no_memory ? 4u : 0u) |
+                        (m->flat ? 8u : 0u) | (m->reuse ? 16u : 0u));
     h = rni_hash(h, aggi_bits(m->clip));
     h = rni_hash(h, aggi_bits(m->forget));
     h = rni_hash(h, aggi_bits(m->ridge));
@@ -4152,7 +4221,7 @@ static uint64_t rni_agent_fingerprint(const rn_agent *a) {
 static uint64_t rni_server_fingerprint(const rn_server *s) {
     uint64_t h = rni_hash(RNI_HASH_START, s->desc.n);
     h = rni_hash(h, s->desc.dim);
-    h = rni_hash(h, (uint64_t)s->desc.update);
+    h = rni_hash(h, (uint64_t)s->desc.update | (s->desc.soft ? 256u : 0u));
     return rni_hash(h, aggi_bits(s->desc.radius));
 }
 
@@ -4248,7 +4317,7 @@ static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     const size_t trajectory = rni_io_size(io, &a->trajectory, 0, trajectories - 1);
     const double eta = rni_io_share(io, &a->eta), most = (double)a->method.horizon;
     rni_io_demand(io, trajectories == m || (trajectories == 2 * m && has_d && eta < 1));
-    rni_io_demand(io, trajectories == m || !a->method.no_hessian);
+    rni_io_demand(io, trajectories == m || !(a->method.no_hessian || a->method.reuse));
     (void)rni_io_size(io, &a->round, 0, RNI_MOST(size_t));
     rni_io_numbers(io, &a->sum_return, 1);
     (void)rni_io_range(io, &a->sum_length, most * (double)(trajectory < m ? trajectory : m));
@@ -4271,7 +4340,7 @@ static void rni_agent_wake(rn_agent *a) {
     if (!a->busy || a->again)
         a->playing = 0;
     else
-        (void)rni_agent_move(a);
+        rni_agent_move(a);
     if (a->playing && a->policy.prepare)
         a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
 }
@@ -4301,9 +4370,17 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
     return busy;
 }
 
+/* squares of fewer norms than there were rounds, each as rni_soft_norm() cuts it */
+static void rni_io_soft(rni_io *io, rn_server *s, size_t t) {
+    const size_t norms = rni_io_size(io, &s->norms, 0, t - 1);
+    (void)rni_io_range(io, &s->squares, (double)norms * (RNI_SOFT_MOST * RNI_SOFT_MOST));
+}
+
 static void rni_io_server(rni_io *io, rn_server *s) {
+    size_t t;
     rni_io_random(io, &s->random);
-    (void)rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
+    t = rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
+    if (s->desc.soft) rni_io_soft(io, s, t);
     (void)rni_io_share(io, &s->power1);
     (void)rni_io_share(io, &s->power2);
     rni_io_reals(io, s->theta, s->desc.dim);
@@ -4666,6 +4743,9 @@ AGGI_END_CODE
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
+   0.4.0           method.flat, method.reuse and server.soft, all off unless you set them. New last
+                   fields in rn_hessian_product: zero it before you fill it in. Saved states without
+                   the three have the form and the bytes they had.
    0.3.0 (2026-11) Saved states have another form (those of 0.2 are refused: RN_ERR_FORMAT) and are
                    checked as what they hold will be used: actions, observations, lengths, counters.
                    policy.accepts_obs and accepts_act, both optional; if you wrap a policy by

@@ -90,8 +90,8 @@ static void run_grad(workload *t) {
 
 /* everything that B u takes: dot, the weights of the steps, hvp */
 static void run_bu(workload *t) {
-    const rn_hessian_product b = {&t->policy, t->theta, t->u, t->T, t->obs, t->act,
-                                  t->w,       1,        t->k, t->c, t->tmp, t->work};
+    const rn_hessian_product b = {&t->policy, t->theta, t->u, t->T,   t->obs,  t->act, t->w,
+                                  1,          t->k,     t->c, t->tmp, t->work, 0,      0};
     rn_add_hessian_product(&b, t->g);
 }
 

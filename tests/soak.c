@@ -68,6 +68,8 @@ static void plan_method(rn_method *m, rng *r) {
     m->causal = (int)rng_below(r, 2);
     m->whiten = rng_below(r, 4) == 0;
     m->clip = rng_below(r, 4) ? 0 : rng_unit(r);
+    m->flat = m->estimator == RN_GPOMDP && rng_below(r, 2);
+    m->reuse = !m->no_hessian && rng_below(r, 3) == 0;
 }
 
 static void plan_server(plan *p, size_t n, rng *r) {
@@ -85,6 +87,7 @@ static void plan_server(plan *p, size_t n, rng *r) {
                                : rn_schedule_staircase(pick_number(r, 0, 1), 0.5, 5);
     s->eta = rng_below(r, 2) ? rn_schedule_constant(rng_unit(r)) : rn_theory_eta();
     s->radius = rng_below(r, 4) ? 0 : pick_number(r, 0.1, 3);
+    s->soft = s->update != RN_UPDATE_PLAIN && rng_below(r, 2);
     p->check = !s->agg.pre[0] && lambda >= 0 && lambda <= DBL_MAX;
 }
 

@@ -263,7 +263,7 @@ TEST own_policies(void) {
     rn_real x[4] = {2, 0, 0, 0}, u[1] = {0}, v[1] = {0}, k[2], cc[2], tmp[3], obs[4] = {0},
             act[2] = {1, 1};
     const rn_real w[2] = {3, 4};
-    const rn_hessian_product b = {&p, x, u, 2, obs, act, w, 0, k, cc, tmp, NULL};
+    const rn_hessian_product b = {&p, x, u, 2, obs, act, w, 0, k, cc, tmp, NULL, 0, 0};
     rn_evaluation_desc ed;
     rn_evaluation e;
     trio_make(&c, 0);

@@ -186,12 +186,109 @@ static wide probability(const script *s, const trajectory *e, chances *c) {
     return p;
 }
 
+/* ---- what flat weights estimate: G = sum_t E[(sum_{h>=t} discount^(h-t) r_h) grad log pi_t]. In
+   sum_t P_t(s) pi(a|s) Q_t(s,a) derivatives along e1 are taken of pi alone, along e2 of all: so its
+   a is G_i and its ab (DG u)_i. */
+static hyper fixed(hyper x) {
+    x.a = x.ab = 0;
+    return x;
+}
+
+typedef struct flat_parts {
+    hyper pi[STATES][ACTIONS];
+    hyper Q[HORIZON][STATES][ACTIONS], P[HORIZON + 1][STATES];
+} flat_parts;
+
+static void flat_policy(flat_parts *f, const mdp *m, const model *p, const hyper *theta) {
+    for (size_t s = 0; s < STATES; s++) {
+        rn_real obs[FEATURES];
+        hyper x[FEATURES];
+        mdp_observe(m, p->table, s, obs);
+        hy_obs(obs, p->policy.obs_dim, x);
+        for (size_t a = 0; a < ACTIONS; a++) {
+            const rn_real act = (rn_real)a;
+            f->pi[s][a] = hy_exp(model_log_pi(p, theta, x, &act));
+        }
+    }
+}
+
+/* Q_t(s,a) from behind; V_{t+1}(n) = 0 where the trajectory has ended */
+static void flat_values(flat_parts *f, const mdp *m, double discount) {
+    hyper V[STATES] = {{0, 0, 0, 0}};
+    for (size_t t = HORIZON; t-- > 0;) {
+        hyper now[STATES];
+        for (size_t s = 0; s < STATES; s++) {
+            now[s] = hy(0);
+            for (size_t a = 0; a < ACTIONS; a++) {
+                hyper q = hy(0);
+                for (size_t n = 0; n < STATES; n++) {
+                    const hyper rest = m->end[n] ? hy(0) : hy_times((wide)discount, V[n]);
+                    q = hy_add(q, hy_times((wide)m->move[s][a][n],
+                                           hy_add(hy((wide)m->reward[s][a][n]), rest)));
+                }
+                f->Q[t][s][a] = q;
+                now[s] = hy_add(now[s], hy_mul(fixed(f->pi[s][a]), q));
+            }
+        }
+        memcpy(V, now, sizeof V);
+    }
+}
+
+/* P_t(s): still running, and in s */
+static void flat_chances(flat_parts *f, const mdp *m) {
+    for (size_t s = 0; s < STATES; s++) f->P[0][s] = hy((wide)m->start[s]);
+    for (size_t t = 0; t < HORIZON; t++)
+        for (size_t n = 0; n < STATES; n++) {
+            f->P[t + 1][n] = hy(0);
+            for (size_t s = 0; s < STATES && !m->end[n]; s++)
+                for (size_t a = 0; a < ACTIONS; a++)
+                    f->P[t + 1][n] =
+                        hy_add(f->P[t + 1][n], hy_times((wide)m->move[s][a][n],
+                                                        hy_mul(f->P[t][s], fixed(f->pi[s][a]))));
+        }
+}
+
+/* G (may be NULL) and DG u (may be NULL) */
+static void flat_derivatives(const mdp *m, const model *p, const wide *theta, const wide *u,
+                             double discount, wide *G, wide *DGu) {
+    static flat_parts f;
+    hyper th[MAX_DIM];
+    for (size_t i = 0; i < p->policy.dim; i++) {
+        th[i] = hy(theta[i]);
+        th[i].b = u ? u[i] : 0;
+    }
+    for (size_t i = 0; i < p->policy.dim; i++) {
+        hyper sum = hy(0);
+        th[i].a = 1;
+        flat_policy(&f, m, p, th);
+        th[i].a = 0;
+        flat_values(&f, m, discount);
+        flat_chances(&f, m);
+        for (size_t t = 0; t < HORIZON; t++)
+            for (size_t s = 0; s < STATES; s++)
+                for (size_t a = 0; a < ACTIONS; a++)
+                    sum = hy_add(sum, hy_mul(f.P[t][s], hy_mul(f.pi[s][a], f.Q[t][s][a])));
+        if (G) G[i] = sum.a;
+        if (DGu) DGu[i] = sum.ab;
+    }
+}
+
+/* what the method estimates: grad J_H and hess J_H u, or G and DG u */
+static void aim(const mdp *m, const model *p, const rn_method *method, const wide *theta,
+                const wide *u, wide *grad, wide *hess) {
+    if (method->flat)
+        flat_derivatives(m, p, theta, u, method->discount, grad, hess);
+    else
+        mdp_derivatives(m, p, theta, u, method->horizon, method->discount, grad, hess);
+}
+
 typedef struct lab { /* one policy, one process, one method */
     script s;
     rn_agent *agent;
     void *block;
     unsigned char *saved;
     size_t saved_size, count;
+    int reuse;
     trajectory idle;
     trajectory all[MOST];
     rn_real before[MAX_DIM], theta[MAX_DIM];
@@ -204,6 +301,7 @@ static void lab_open(lab *l, const mdp *m, const model *p, const rn_method *meth
     l->s.m = m;
     l->s.p = p;
     l->s.plays = 0;
+    l->reuse = method->reuse;
     l->count = enumerate_all(m, l->all);
     memset(&l->idle, 0, sizeof l->idle);
     l->idle.T = 1;
@@ -240,10 +338,10 @@ static const rn_real *lab_g(lab *l, const trajectory *e) {
     return rn_agent_direction(l->agent);
 }
 
-/* v of one second trajectory: eta = 0, so d_t = d_{t-1} + v; kept is d_{t-1} */
+/* v of one second trajectory, or of the only one: eta = 0, so d_t = d_{t-1} + v; kept is d_{t-1} */
 static const rn_real *lab_v(lab *l, const trajectory *e, rn_real *kept) {
     l->s.plays = 0;
-    l->s.play[0] = &l->idle;
+    l->s.play[0] = l->reuse ? e : &l->idle;
     l->s.play[1] = e;
     if (rn_agent_load(l->agent, l->saved, l->saved_size) != RN_OK) abort();
     memcpy(kept, rn_agent_direction(l->agent), l->s.p->policy.dim * sizeof *kept);
@@ -310,7 +408,7 @@ static found lab_measure(lab *l, const rn_method *m, size_t nodes) {
         sum[i] = 0;
     }
     f.total = fabs((double)(lab_expect_g(l, mean) - 1));
-    mdp_derivatives(l->s.m, p, theta, NULL, m->horizon, m->discount, want, NULL);
+    aim(l->s.m, p, m, theta, NULL, want, NULL);
     f.g = gap(mean, want, dim);
     f.bu = 0;
     if (gauss_rule(legendre, nodes, 1, x, w) != nodes) abort();
@@ -319,12 +417,12 @@ static found lab_measure(lab *l, const rn_method *m, size_t nodes) {
         double e;
         lab_expect_v(l, (1 + x[k]) / 2, mean);
         widen(l->s.theta, dim, hat);
-        mdp_derivatives(l->s.m, p, hat, u, m->horizon, m->discount, NULL, hess);
+        aim(l->s.m, p, m, hat, u, NULL, hess);
         e = gap(mean, hess, dim);
         if (!(e <= f.bu)) f.bu = e;
         for (size_t i = 0; i < dim; i++) sum[i] += w[k] * mean[i];
     }
-    mdp_derivatives(l->s.m, p, before, NULL, m->horizon, m->discount, old, NULL);
+    aim(l->s.m, p, m, before, NULL, old, NULL);
     for (size_t i = 0; i < dim; i++) want[i] -= old[i];
     f.v = gap(sum, want, dim);
     return f;
@@ -483,6 +581,97 @@ TEST baselines_change_no_expectation(int kind, rn_baseline baseline, rn_estimato
     if (!(f.bu < 4 * TOL)) FAILm(WHY("%s: E Bu misses hess J u by %g", policy_names[kind], f.bu));
     if (!(f.v < 4 * TOL))
         FAILm(WHY("%s: E v misses the difference by %g", policy_names[kind], f.v));
+    PASS();
+}
+
+/* g and v of flat weights are unbiased estimates of G and its change, and G is not grad J */
+TEST flat_estimates_its_definition(int kind, int causal, rn_baseline baseline) {
+    const mdp m = mdp_random((uint64_t)(10 + kind));
+    rn_method method = plain_method();
+    wide theta[MAX_DIM], grad[MAX_DIM], G[MAX_DIM];
+    model p;
+    found f;
+    double bias;
+    method.flat = 1;
+    method.discount = 0.6;
+    method.causal = causal;
+    method.baseline = baseline;
+    make_policy(&p, kind);
+    lab_open(&the_lab, &m, &p, &method, baseline ? 12 : 0);
+    f = lab_measure(&the_lab, &method, 10);
+    widen(the_lab.theta, p.policy.dim, theta);
+    lab_close(&the_lab);
+    mdp_derivatives(&m, &p, theta, NULL, HORIZON, method.discount, grad, NULL);
+    aim(&m, &p, &method, theta, NULL, G, NULL);
+    bias = gap(G, grad, p.policy.dim) / (double)wide_max(grad, p.policy.dim);
+    if (GREATEST_IS_VERBOSE())
+        printf("    %-9s g %.1e  Bu %.1e  v %.1e  bias %.2f\n", policy_names[kind], f.g, f.bu, f.v,
+               bias);
+    if (!(f.g < 4 * TOL)) FAILm(WHY("%s: E g misses G by %g", policy_names[kind], f.g));
+    if (!(f.bu < 4 * TOL)) FAILm(WHY("%s: E Bu misses DG u by %g", policy_names[kind], f.bu));
+    if (!(f.v < 4 * TOL))
+        FAILm(WHY("%s: E v misses the difference by %g", policy_names[kind], f.v));
+    ASSERT(bias > 0.02);
+    PASS();
+}
+
+/* with nothing to divide by, the bits are those of the paper's form */
+TEST flat_without_discount_changes_nothing(int causal) {
+    const mdp m = mdp_random(12);
+    rn_real out[2][2][MAX_DIM];
+    model p;
+    make_policy(&p, MLP_TANH);
+    for (int flat = 0; flat < 2; flat++) {
+        rn_method method = plain_method();
+        rn_real kept[MAX_DIM];
+        method.discount = 1;
+        method.causal = causal;
+        method.flat = flat;
+        lab_open(&the_lab, &m, &p, &method, 0);
+        memcpy(out[flat][0], lab_g(&the_lab, &the_lab.all[7]), sizeof kept);
+        memcpy(out[flat][1], lab_v(&the_lab, &the_lab.all[9], kept), sizeof kept);
+        lab_close(&the_lab);
+    }
+    for (int k = 0; k < 2; k++) ASSERT(same_bits(out[0][k], out[1][k], p.policy.dim));
+    PASS();
+}
+
+/* E v of reuse is hess J u at theta_t itself, so it misses grad J_t - grad J_{t-1} by O(u^2): half
+   the step, a quarter of the bias */
+TEST reuse_is_biased_by_the_square_of_the_step(int kind, int causal, int flat) {
+    const mdp m = mdp_random((uint64_t)(10 + kind));
+    rn_method method = plain_method();
+    double bias[4], miss = 0;
+    model p;
+    method.reuse = 1;
+    method.causal = causal;
+    method.flat = flat;
+    make_policy(&p, kind);
+    lab_open(&the_lab, &m, &p, &method, 0);
+    for (int k = 0; k < 4; k++) {
+        wide theta[MAX_DIM], before[MAX_DIM], u[MAX_DIM], mean[MAX_DIM], hess[MAX_DIM],
+            now[MAX_DIM], old[MAX_DIM];
+        double e;
+        for (size_t i = 0; i < p.policy.dim; i++) {
+            if (k) the_lab.theta[i] = (the_lab.theta[i] + the_lab.before[i]) / 2;
+            theta[i] = (wide)the_lab.theta[i];
+            before[i] = (wide)the_lab.before[i];
+            u[i] = (wide)(rn_real)(the_lab.theta[i] - the_lab.before[i]);
+        }
+        lab_expect_v(&the_lab, 0.5L, mean);
+        aim(&m, &p, &method, theta, u, now, hess);
+        aim(&m, &p, &method, before, NULL, old, NULL);
+        for (size_t i = 0; i < p.policy.dim; i++) now[i] -= old[i];
+        bias[k] = gap(mean, now, p.policy.dim);
+        e = gap(mean, hess, p.policy.dim);
+        if (!(e <= miss)) miss = e;
+    }
+    lab_close(&the_lab);
+    if (GREATEST_IS_VERBOSE())
+        printf("    %-9s hess u %.1e  bias %.1e %.1e %.1e %.1e\n", policy_names[kind], miss,
+               bias[0], bias[1], bias[2], bias[3]);
+    if (!(miss < TOL)) FAILm(WHY("%s: E v misses hess J u by %g", policy_names[kind], miss));
+    for (int k = 1; k < 3; k++) ASSERT(bias[k] > 3 * bias[k + 1] && bias[k] < 5 * bias[k + 1]);
     PASS();
 }
 
@@ -777,7 +966,7 @@ static void recorded(const recorder *k, const model *p, size_t e, const wide *u,
     }
     widen(k->theta[e], p->policy.dim, hat);
     if (u)
-        model_bu(p, hat, u, k->T[e], state, k->act[e], psi, 0, out);
+        model_bu(p, hat, u, k->T[e], state, k->act[e], psi, -1, out);
     else
         model_gradient(p, hat, k->T[e], state, k->act[e], psi, out);
 }
@@ -844,6 +1033,17 @@ SUITE(expectations) {
                       causal);
         }
     RUN_TEST(whitening_is_biased);
+    for (int causal = 0; causal < 2; causal++) {
+        RUN_TESTp(flat_estimates_its_definition, TABLE, causal, RN_BASELINE_NONE);
+        RUN_TESTp(flat_estimates_its_definition, MLP_TANH, causal, RN_BASELINE_NONE);
+        RUN_TESTp(flat_estimates_its_definition, TABLE, causal, RN_BASELINE_TIME);
+        RUN_TESTp(flat_estimates_its_definition, MLP_TANH, causal, RN_BASELINE_RIDGE);
+        RUN_TESTp(flat_without_discount_changes_nothing, causal);
+        for (int flat = 0; flat < 2; flat++) {
+            RUN_TESTp(reuse_is_biased_by_the_square_of_the_step, TABLE, causal, flat);
+            RUN_TESTp(reuse_is_biased_by_the_square_of_the_step, MLP_HEAD, causal, flat);
+        }
+    }
 }
 
 SUITE(gaussians) {

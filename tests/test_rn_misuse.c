@@ -835,6 +835,54 @@ TEST giants_are_forgotten(rn_update_kind update) {
     PASS();
 }
 
+static rn_status give(rn_server *s, double x) {
+    const rn_real row[2] = {(rn_real)x, (rn_real)(-x)};
+    const rn_real *const only[1] = {row};
+    return rn_server_update(s, only, NULL);
+}
+
+/* Soft steps: a norm below the rms shortens the next step by its share; one giant shortens those
+   after it by half at most; norms that are all 0, or all giants, shorten nothing. */
+TEST soft_steps_survive_giants(rn_update_kind update) {
+    rn_server_desc d;
+    rn_server *s;
+    void *block;
+    unsigned char bytes[512];
+    memset(&d, 0, sizeof d);
+    d.n = 1;
+    d.dim = 2;
+    d.soft = 1;
+    d.update = update;
+    d.gamma = rn_schedule_constant(0.01);
+    block = need(malloc(rn_server_size(&d)));
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    ASSERT(rn_server_gamma(s) >= 0.01); /* before there is a past */
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, give(s, 0));
+    ASSERT(rn_server_gamma(s) >= 0.01);
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    for (int i = 0; i < 15; i++) ASSERT_EQ(RN_OK, give(s, 1));
+    ASSERT(fabs(rn_server_gamma(s) - 0.01) < 1e-9);
+    ASSERT_EQ(RN_OK, give(s, 0.25));
+    ASSERT(fabs(rn_server_gamma(s) - 0.01 * 0.25 / sqrt((15 + 0.0625) / 16)) < 1e-9);
+    ASSERT_EQ(RN_OK, give(s, (double)REAL_MAX));
+    ASSERT(rn_server_gamma(s) >= 0.01);
+    ASSERT_EQ(RN_OK, give(s, 1));
+    ASSERT(rn_server_gamma(s) > 0.005 && rn_server_gamma(s) < 0.01);
+    ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
+    ASSERT_EQ(RN_OK, rn_server_load(s, bytes, rn_server_save_size(s)));
+    for (int i = 0; i < 400; i++) ASSERT_EQ(RN_OK, give(s, 1));
+    ASSERT(rn_server_gamma(s) > 0.0095);
+    ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
+    for (int i = 0; i < 400; i++) ASSERT_EQ(RN_OK, give(s, (double)REAL_MAX));
+    ASSERT(fabs(rn_server_gamma(s) - 0.01) < 1e-9);
+    ASSERT_EQ(RN_OK, rn_server_save(s, bytes, sizeof bytes));
+    ASSERT_EQ(RN_OK, rn_server_load(s, bytes, rn_server_save_size(s)));
+    ASSERT_EQ(RN_OK, give(s, 1));
+    ASSERT(rn_server_gamma(s) >= 0 && all_finite(rn_server_theta(s), 2));
+    free(block);
+    PASS();
+}
+
 /* ---- descs. X(change, status) */
 
 /* clang-format off */
@@ -1166,7 +1214,9 @@ TEST servers_that_do_not_fit(void) {
     X(d.method.ridge = (double)INFINITY,                        RN_ERR_DESC) \
     X(d.method.forget = 2,                                      RN_ERR_DESC) \
     X(d.method.estimator = (rn_estimator)7,                     RN_ERR_DESC) \
-    X(d.method.baseline = (rn_baseline)7,                       RN_ERR_DESC)
+    X(d.method.baseline = (rn_baseline)7,                       RN_ERR_DESC) \
+    X(d.method.flat = 1; d.method.estimator = RN_REINFORCE,     RN_ERR_DESC) \
+    X(d.method.reuse = d.method.no_hessian = 1,                 RN_ERR_DESC)
 /* ... and of a server */
 #define BAD_SERVERS(X)                                      \
     X(d.beta1 = 1,                             RN_ERR_DESC) \
@@ -1182,7 +1232,8 @@ TEST servers_that_do_not_fit(void) {
     X(d.eta = rn_schedule_staircase(1, -1, 1), RN_ERR_DESC) \
     X(d.eta = rn_schedule_staircase(1, 2, 1),  RN_ERR_DESC) \
     X(d.eta.kind = (rn_schedule_kind)9,        RN_ERR_DESC) \
-    X(d.eta.kind = RN_SCHEDULE_CALLBACK,       RN_ERR_DESC)
+    X(d.eta.kind = RN_SCHEDULE_CALLBACK,       RN_ERR_DESC) \
+    X(d.soft = 1; d.update = RN_UPDATE_PLAIN,  RN_ERR_DESC)
 
 /* clang-format on */
 TEST bad_agents_and_servers(void) {
@@ -1443,7 +1494,9 @@ SUITE(rows_of_agents) {
         RUN_TESTp(theta_never_overflows, (rn_update_kind)update);
         if (update == RN_UPDATE_NORMALISED || update == RN_UPDATE_ADAM_NORMALISED)
             RUN_TESTp(steps_are_normalised_at_the_ends, (rn_update_kind)update);
-        if (update != RN_UPDATE_PLAIN) RUN_TESTp(giants_are_forgotten, (rn_update_kind)update);
+        if (update == RN_UPDATE_PLAIN) continue;
+        RUN_TESTp(giants_are_forgotten, (rn_update_kind)update);
+        RUN_TESTp(soft_steps_survive_giants, (rn_update_kind)update);
     }
     RUN_TEST(silent_majorities_stop_the_step_not_the_run);
     RUN_TEST(bad_rules_and_schedules_make_no_step);

@@ -230,7 +230,8 @@ TEST derivatives(int which, int point, size_t T) {
 
 static void trial_hessian_product(const trial *t, const rn_policy *p, int causal, rn_real *k,
                                   rn_real *c, rn_real *tmp, rn_real *v) {
-    rn_hessian_product b = {p, t->theta, t->u, t->T, t->obs, t->act, t->w, causal, k, c, tmp, NULL};
+    rn_hessian_product b = {p,      t->theta, t->u, t->T, t->obs, t->act, t->w,
+                            causal, k,        c,    tmp,  NULL,   0,      0};
     b.work = aligned(t->work);
     rn_add_hessian_product(&b, v);
 }
@@ -265,7 +266,7 @@ TEST sums_and_forms(int which) {
     }
     ASSERT(distance(t.h, t.want_h, t.dim) < 100 * EPS * (3 + t.size_h));
     for (int causal = 0; causal < 2; causal++) {
-        model_bu(&t.m, t.wtheta, t.wu, t.T, t.obs, t.act, w, causal, bu);
+        model_bu(&t.m, t.wtheta, t.wu, t.T, t.obs, t.act, w, causal ? 1 : -1, bu);
         fill_number(v, t.dim, 0);
         trial_hessian_product(&t, &t.m.policy, causal, k, c, NULL, v);
         e = distance(v, bu, t.dim) / (EPS * (t.size_h + t.size_g * 8 * t.size_c + 1e-3));
@@ -291,7 +292,7 @@ TEST without_hvp_differences_serve(int which) {
         for (int with_dot = 0; with_dot < 2; with_dot++) {
             double e;
             bare.dot = with_dot ? t.m.policy.dot : NULL;
-            model_bu(&t.m, t.wtheta, t.wu, t.T, t.obs, t.act, w, causal, bu);
+            model_bu(&t.m, t.wtheta, t.wu, t.T, t.obs, t.act, w, causal ? 1 : -1, bu);
             fill_number(v, t.dim, 0);
             trial_hessian_product(&t, &bare, causal, k, c, tmp, v);
             e = distance(v, bu, t.dim) / (t.size_h + t.size_g * 8 * t.size_c + 1e-3);

@@ -642,6 +642,46 @@ TEST forged_fields_are_refused(int kind) {
     PASS();
 }
 
+/* the squares that a soft server keeps: none without a norm, no more norms than rounds */
+TEST forged_softness_is_refused(void) {
+    enum { AT_T = 32 + 32, AT_NORMS = AT_T + 8, AT_SQUARES = AT_NORMS + 8 };
+
+    static const double wrong[] = {-1, 1e300, (double)NAN, (double)INFINITY};
+    rn_server *s;
+    bytes b;
+    uint64_t squares;
+    victim_open(SOFT);
+    s = rn_trainer_server(v.t);
+    b.size = rn_server_save_size(s);
+    b.at = (unsigned char *)need(malloc(b.size));
+    ASSERT_EQ(RN_OK, rn_server_save(s, b.at, b.size));
+    ASSERT_EQ(word_at(b, AT_T), word_at(b, AT_NORMS) + 1);
+    squares = word_at(b, AT_SQUARES);
+    ASSERT(squares > 0);
+    for (size_t i = 0; i < 4; i++) {
+        put_double(b.at + AT_SQUARES, wrong[i]);
+        reseal(b);
+        ASSERT_EQ(RN_ERR_CORRUPT, rn_server_load(s, b.at, b.size));
+    }
+    put_bits(b.at + AT_SQUARES, squares, 8);
+    put_bits(b.at + AT_NORMS, word_at(b, AT_T), 8); /* as many norms as rounds begun */
+    reseal(b);
+    ASSERT_EQ(RN_ERR_CORRUPT, rn_server_load(s, b.at, b.size));
+    put_bits(b.at + AT_NORMS, 0, 8); /* squares of nothing */
+    reseal(b);
+    ASSERT_EQ(RN_ERR_CORRUPT, rn_server_load(s, b.at, b.size));
+    put_bits(b.at + AT_NORMS, word_at(b, AT_T) - 1, 8);
+    put_double(b.at + AT_SQUARES, 1e279); /* the largest there may be: steps get short, no more */
+    reseal(b);
+    ASSERT_EQ(RN_OK, rn_server_load(s, b.at, b.size));
+    ASSERT(rn_server_gamma(s) >= 0 && rn_server_gamma(s) < 1e-9);
+    free(b.at);
+    for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(v.t));
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    PASS();
+}
+
 /* the second trajectory belongs to an agent that has a d, with eta below 1 */
 TEST forged_second_trajectories_are_refused(void) {
     const int kind = PLAIN;
@@ -672,6 +712,19 @@ TEST forged_second_trajectories_are_refused(void) {
     rn_trainer_destroy(t);
     setup_make(&first, PLAIN); /* and none without the Hessian term */
     first.d.method.no_hessian = 1;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
+    for (size_t i = 0; i < N; i++)
+        if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
+    b = saved_agent(a);
+    m = map_of(b, &first.d);
+    ASSERT_EQ((uint64_t)1, word_at(b, m.all));
+    REFUSED(m.all, AS_WORD, 2);
+    free(b.at);
+    rn_trainer_destroy(t);
+    setup_make(&first, PLAIN); /* nor where the first one serves for both */
+    first.d.method.reuse = 1;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
     ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
     ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
@@ -891,7 +944,7 @@ TEST foreign_states_are_refused(void) {
 
 /* other sizes or options of the method and the step */
 TEST other_descs_are_refused(void) {
-    enum { CHANGES = 15 };
+    enum { CHANGES = 18 };
 
     victim_open(RIDGE);
     for (int k = 0; k < CHANGES; k++) {
@@ -918,6 +971,9 @@ TEST other_descs_are_refused(void) {
         case 11: s.d.server.update = RN_UPDATE_PLAIN; break;
         case 12: s.d.server.radius = 9; break;
         case 13: s.d.method.no_memory = 1; break;
+        case 14: s.d.method.flat = 1; break;
+        case 15: s.d.method.reuse = 1; break;
+        case 16: s.d.server.soft = 1; break;
         default: s.d.method.forget = 0.5; break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
@@ -991,6 +1047,7 @@ SUITE(damage) {
     RUN_TESTp(forged_fields_are_refused, TIME);
     RUN_TESTp(forged_fields_are_refused, RIDGE);
     RUN_TEST(forged_second_trajectories_are_refused);
+    RUN_TEST(forged_softness_is_refused);
     RUN_TEST(last_observation_is_checked_when_used);
     RUN_TEST(forged_trainers_are_refused);
     for (int kind = 0; kind < 3; kind++) RUN_TESTp(forged_continuous_actions_are_refused, kind);

@@ -99,6 +99,28 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
     O(ATTACK_SILENCE,     d->adversaries = 2; d->attack.kind = RN_ATTACK_SILENCE)                 \
     O(ATTACK_EACH,        d->attacks = each_attacks)                                              \
     O(TOO_MANY_SILENT,    d->adversaries = 3; d->attack.kind = RN_ATTACK_SILENCE)                 \
+    O(FLAT,               d->method.flat = 1)                                                     \
+    O(FLAT_CAUSAL,        d->method.flat = d->method.causal = 1)                                  \
+    O(FLAT_TIME,          d->method.flat = d->method.causal = 1;                                  \
+                          d->method.baseline = RN_BASELINE_TIME)                                  \
+    O(FLAT_RIDGE,         d->method.flat = 1; d->method.baseline = RN_BASELINE_RIDGE)             \
+    O(FLAT_RIDGE_ALL,     d->method.flat = d->method.causal = 1; d->method.clip = 0.3;            \
+                          d->method.baseline = RN_BASELINE_RIDGE; d->method.batch = 2)            \
+    O(FLAT_WHITEN,        d->method.flat = d->method.whiten = d->method.causal = 1)               \
+    O(FLAT_ZERO,          d->method.flat = d->method.causal = 1; d->method.discount = 0)          \
+    O(REUSE,              d->method.reuse = 1)                                                    \
+    O(REUSE_BATCH,        d->method.reuse = d->method.causal = 1; d->method.batch = 3)            \
+    O(REUSE_CLIP,         d->method.reuse = 1; d->method.clip = 0.05)                             \
+    O(REUSE_NO_MEMORY,    d->method.reuse = d->method.no_memory = 1)                              \
+    O(REUSE_ALL,          d->method.reuse = d->method.flat = d->method.causal = 1;                \
+                          d->method.baseline = RN_BASELINE_RIDGE; d->method.batch = 2;            \
+                          d->method.clip = 0.3; d->server.soft = 1)                               \
+    O(REUSE_TABLE,        d->method.reuse = 1)                                                    \
+    O(SOFT,               d->server.soft = 1)                                                     \
+    O(SOFT_ADAM,          d->server.soft = 1; d->server.update = RN_UPDATE_ADAM;                  \
+                          d->server.gamma = rn_schedule_constant(0.02))                           \
+    O(SOFT_ADAM_UNIT,     d->server.soft = 1; d->server.update = RN_UPDATE_ADAM_NORMALISED)       \
+    O(SOFT_MISSING,       d->server.soft = 1; d->server.aggregate = first_row_or_none)            \
     O(OWN_RNGS,           )                                                                       \
     O(MADE_ENVS,          )
 /* clang-format on */
@@ -121,6 +143,12 @@ static agg_status first_row(void *self, const rn_real *const *row, size_t n, siz
     (void)n;
     memcpy(out, row[0], dim * sizeof *out);
     return AGG_OK;
+}
+
+/* refuses when that row begins with a positive number: some rounds have no update */
+static agg_status first_row_or_none(void *self, const rn_real *const *row, size_t n, size_t dim,
+                                    rn_real *out) {
+    return row[0][0] > 0 ? AGG_ERR_ROWS : first_row(self, row, n, dim, out);
 }
 
 typedef struct setup { /* all that a desc points to */
@@ -151,7 +179,7 @@ static void setup_make(setup *s, int option) {
     s->bucket = rng_make(2);
     noise_rng = rng_for_library(&s->noise);
     bucket_rng = rng_for_library(&s->bucket);
-    model_for_walk(&s->p, option == OPT_TABLE_POLICY, &net);
+    model_for_walk(&s->p, option == OPT_TABLE_POLICY || option == OPT_REUSE_TABLE, &net);
     for (size_t i = 0; i < s->p.policy.dim; i++) {
         s->theta[i] = (rn_real)(0.7 * rng_normal(&r));
         s->start[i] = (rn_real)(0.1 * rng_normal(&r));
@@ -280,13 +308,14 @@ static void plain_weights(plain_agent *a, const plain_trajectory *e, wide *w) {
     const int whole = plain_method->estimator == RN_REINFORCE;
     for (size_t t = 0; t < e->T; t++) {
         plain_data *p = &a->past[a->past_n++];
-        const wide power = powl((wide)plain_method->discount, (wide)t);
+        const wide power = plain_method->flat ? 1 : powl((wide)plain_method->discount, (wide)t);
         if (a->past_n > MEMORY) abort();
         p->round = a->round;
         p->t = t;
         p->psi = 0;
         for (size_t h = whole ? 0 : t; h < e->T; h++)
-            p->psi += powl((wide)plain_method->discount, (wide)h) * (wide)e->reward[h];
+            p->psi += powl((wide)plain_method->discount, (wide)(plain_method->flat ? h - t : h)) *
+                      (wide)e->reward[h];
         p->y = whole ? p->psi : power > 0 ? p->psi / power : 0;
         plain_features(t, e->obs + t * plain_model->policy.obs_dim, p->x);
         w[t] = p->psi;
@@ -320,10 +349,20 @@ static wide plain_norm(const wide *x, size_t n) {
     return sqrtl(s);
 }
 
+/* v += B(tau, theta) u / m */
+static void plain_add_v(const wide *theta, const wide *u, const plain_trajectory *e, const wide *w,
+                        wide *v) {
+    const rn_method *m = plain_method;
+    wide part[DIM];
+    model_bu(plain_model, theta, u, e->T, e->obs, e->act, w,
+             m->causal ? (wide)(m->flat ? m->discount : 1) : -1, part);
+    for (size_t i = 0; i < plain_model->policy.dim; i++) v[i] += part[i] / (wide)m->batch;
+}
+
 static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     const size_t dim = plain_model->policy.dim, m = plain_method->batch;
     wide u[DIM], g[DIM] = {0}, v[DIM] = {0}, part[DIM], w[H], size, most;
-    int moved = 0;
+    int moved = 0, with_v;
     a->round++;
     plain_regression(a);
     if (!a->has_d) { /* the first round */
@@ -337,6 +376,7 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         u[i] = theta[i] - a->before[i];
         moved |= u[i] < 0 || u[i] > 0;
     }
+    with_v = moved && eta < 1 && !plain_method->no_hessian;
     a->mean_return = a->mean_length = 0;
     for (size_t k = 0; k < m; k++) {
         plain_trajectory e;
@@ -344,18 +384,18 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         plain_weights(a, &e, w);
         model_gradient(plain_model, theta, e.T, e.obs, e.act, w, part);
         for (size_t i = 0; i < dim; i++) g[i] += part[i] / (wide)m;
+        if (with_v && plain_method->reuse) plain_add_v(theta, u, &e, w, v);
         for (size_t t = 0; t < e.T; t++) a->mean_return += e.reward[t] / (double)m;
         a->mean_length += (double)e.T / (double)m;
     }
-    for (size_t k = 0; k < m && moved && eta < 1 && !plain_method->no_hessian; k++) {
+    for (size_t k = 0; k < m && with_v && !plain_method->reuse; k++) {
         const wide q = (wide)rn_draw_uniform(&a->rng);
         wide hat[DIM];
         plain_trajectory e;
         for (size_t i = 0; i < dim; i++) hat[i] = q * theta[i] + (1 - q) * a->before[i];
         plain_play(a, hat, &e);
         plain_weights(a, &e, w);
-        model_bu(plain_model, hat, u, e.T, e.obs, e.act, w, plain_method->causal, part);
-        for (size_t i = 0; i < dim; i++) v[i] += part[i] / (wide)m;
+        plain_add_v(hat, u, &e, w, v);
     }
     size = plain_norm(v, dim);
     most = (wide)plain_method->clip * plain_norm(a->d, dim);
@@ -370,6 +410,7 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
 
 typedef struct plain_server {
     wide theta[DIM], m[DIM], v[DIM];
+    wide norm[ROUNDS], gamma; /* soft: of every step so far; of the last step */
     size_t t, steps;
 } plain_server;
 
@@ -389,15 +430,26 @@ static wide plain_schedule(const rn_schedule *s, size_t t) {
     return 0;
 }
 
+/* min(1, last norm / rms of all), each norm at most 4 times the rms before it */
+static wide plain_soft(const plain_server *s) {
+    wide sum = 0, rms = 0;
+    for (size_t i = 0; i < s->steps; i++) {
+        const wide x = rms > 0 && s->norm[i] > 4 * rms ? 4 * rms : s->norm[i];
+        sum += x * x;
+        rms = sqrtl(sum / (wide)(i + 1));
+    }
+    return s->steps && s->norm[s->steps - 1] < rms ? s->norm[s->steps - 1] / rms : 1;
+}
+
 static void plain_step(plain_server *s, const rn_server_desc *d, const rn_real *dir, size_t dim) {
-    const wide gamma = plain_schedule(&d->gamma, s->t);
+    const wide gamma = s->gamma;
     const wide beta1 = d->beta1 > 0 ? (wide)d->beta1 : 0.9L,
                beta2 = d->beta2 > 0 ? (wide)d->beta2 : 0.999L;
     const wide epsilon = d->epsilon > 0 ? (wide)d->epsilon : 1e-8L;
     wide x[DIM], norm;
     for (size_t i = 0; i < dim; i++) x[i] = (wide)dir[i];
     norm = plain_norm(x, dim);
-    s->steps++;
+    s->norm[s->steps++] = norm;
     for (size_t i = 0; i < dim; i++) {
         if (d->update == RN_UPDATE_NORMALISED || d->update == RN_UPDATE_ADAM_NORMALISED)
             x[i] = norm > 0 ? x[i] / norm : 0;
@@ -481,6 +533,8 @@ static agg_status plain_trainer_round(plain_run *p) {
         a.dim = dim;
         status = run(&a, row, out, NULL);
     }
+    p->server.gamma = plain_schedule(&d->server.gamma, p->server.t);
+    if (d->server.soft) p->server.gamma *= plain_soft(&p->server);
     if (wrote(status)) plain_step(&p->server, &d->server, out, dim);
     p->server.t++;
     return status;
@@ -515,7 +569,7 @@ TEST every_round_is_algorithm_1(int option) {
         ASSERT_EQ(t, p->round);
         ASSERT_EQ(t, rn_trainer_rounds_done(trainer));
         ASSERT_EQ(p->theta, rn_trainer_theta(trainer));
-        ASSERT(fabs(p->gamma - (double)plain_schedule(&mine.d.server.gamma, t)) < 1e-15);
+        ASSERT(fabs(p->gamma - (double)plain.server.gamma) < (mine.d.server.soft ? tol : 1e-15));
         ASSERT(fabs(p->eta - (double)plain_schedule(&mine.d.server.eta, t)) < 1e-15);
         for (size_t i = 0; i < mine.d.agents; i++) {
             const plain_agent *a = &plain.agents[i];
@@ -674,9 +728,9 @@ static int outcome_same(outcome *a, outcome *b) {
     return same;
 }
 
-static const int some_options[] = {OPT_PAPER,       OPT_BATCH,       OPT_BASE_RIDGE_ALL,
-                                   OPT_UPDATE_ADAM, OPT_ATTACK_EACH, OPT_ATTACK_SILENCE,
-                                   OPT_BASE_TIME,   OPT_CLIP,        OPT_TABLE_POLICY};
+static const int some_options[] = {
+    OPT_PAPER,          OPT_BATCH,     OPT_BASE_RIDGE_ALL, OPT_UPDATE_ADAM,  OPT_ATTACK_EACH,
+    OPT_ATTACK_SILENCE, OPT_BASE_TIME, OPT_CLIP,           OPT_TABLE_POLICY, OPT_REUSE_ALL};
 
 enum { SOME = sizeof some_options / sizeof *some_options };
 

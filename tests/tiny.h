@@ -192,9 +192,10 @@ static inline wide model_step(const model *m, const wide *theta, const wide *u, 
     return f.b;
 }
 
-/* B u of a whole trajectory by its definition: all pairs (s, t) */
+/* B u of a whole trajectory by its definition: all pairs (s, t). fade: -1 for the paper's form, 1 for
+   the causal one, of flat weights their discount */
 static inline void model_bu(const model *m, const wide *theta, const wide *u, size_t T,
-                            const rn_real *obs, const rn_real *act, const wide *w, int causal,
+                            const rn_real *obs, const rn_real *act, const wide *w, wide fade,
                             wide *bu) {
     const size_t dim = m->policy.dim;
     wide *grad = (wide *)need(malloc((T * dim + 1) * sizeof *grad)),
@@ -208,7 +209,8 @@ static inline void model_bu(const model *m, const wide *theta, const wide *u, si
     }
     for (size_t t = 0; t < T; t++)
         for (size_t s = 0; s < T; s++) {
-            const wide k = causal && s > t ? w[s] * c[s] : w[t] * c[s];
+            const int later = fade >= 0 && s > t;
+            const wide k = later ? powl(fade, (wide)(s - t)) * w[s] * c[s] : w[t] * c[s];
             for (size_t i = 0; i < dim; i++) bu[i] += k * grad[t * dim + i];
         }
     free(grad);

@@ -120,6 +120,8 @@ static rn_method feed_method(feed *f) {
     m.clip = feed_double(f);
     m.forget = feed_double(f);
     m.ridge = feed_double(f);
+    m.flat = feed_flag(f);
+    m.reuse = feed_flag(f);
     return m;
 }
 
@@ -332,6 +334,7 @@ static void try_trainer(feed *f, world *w, const rn_method *m, rng *random) {
     d.server.eta = feed_flag(f) ? feed_schedule(f, &self[1]) : rn_schedule_constant(0.5);
     d.server.update = (rn_update_kind)feed_enum(f, 4);
     if (feed_flag(f)) d.server.radius = feed_double(f);
+    d.server.soft = feed_flag(f);
     d.adversaries = feed_flag(f) ? feed_size(f) : 0;
     d.attack = feed_attack(f);
     if (feed_flag(f)) d.attacks = w->attacks;

@@ -39,6 +39,7 @@ static rn_server_desc feed_desc(feed *f) {
         d.beta2 = feed_double(f);
         d.epsilon = feed_double(f);
         d.radius = feed_double(f);
+        d.soft = feed_flag(f);
     }
     return d;
 }
