@@ -62,6 +62,9 @@ picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole $(BUILD)/09_watch  ## dra
 figure1: $(BUILD)/paper/figure1  ## the paper's figure 1 (build/figure1.svg, .csv, .md); QUICK=1 is short, AUTHORS=1: their settings
 	@$< $(if $(QUICK),--quick) $(if $(AUTHORS),--authors)
 
+ablation: $(BUILD)/paper/ablation  ## bad seeds counted: figure 1's recipes run by run, and without each ingredient (build/ablation.md, .csv); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
 figure2: $(BUILD)/paper/figure2  ## the paper's figure 2, MuJoCo's tasks (build/figure2.svg, .csv, .md); QUICK=1 is short
 	@$< $(if $(QUICK),--quick)
 

@@ -64,9 +64,10 @@ PLOT_FN double paper_wall(void) { return paper_clock(CLOCK_MONOTONIC); }
 /* of the calling thread */
 PLOT_FN double paper_cpu(void) { return paper_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-/* all cores, for pool_start() */
+/* all cores, for pool_start(), or as many as the environment's CORES says */
 PLOT_FN int paper_cores(void) {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const char *wanted = getenv("CORES");
+    const long cores = wanted ? atol(wanted) : sysconf(_SC_NPROCESSORS_ONLN);
     return cores > 1 ? (int)cores : 1;
 }
 

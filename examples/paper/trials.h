@@ -31,6 +31,8 @@ typedef struct recipe {
     rn_schedule gamma;
     double eta;
     rn_update_kind update;
+    agg_pre pre; /* before every rule but the mean */
+    int soft;
 } recipe;
 
 typedef struct task task;
@@ -67,6 +69,7 @@ typedef struct trial {
     const task *task;
     const learner *learner;
     const attack *attack;
+    const char *label; /* what else tells it from others, or NULL */
     recipe recipe;
     uint64_t seed;
     size_t agents, f, adversaries; /* 10, 3, 3 */
@@ -102,7 +105,8 @@ PLOT_FN size_t trial_batch(const trial *t) {
 
 /* trajectories an agent plays in a round */
 PLOT_FN size_t trial_per_round(const trial *t) {
-    return trial_batch(t) * (t->recipe.method.no_hessian ? 1 : 2);
+    const rn_method *m = &t->recipe.method;
+    return trial_batch(t) * (m->no_hessian || m->reuse ? 1 : 2);
 }
 
 /* rounds between evaluations */
@@ -120,6 +124,8 @@ PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
         rn_make_trainer_desc(t->agents, t->f, envs, rn_make_net_policy(net, &t->recipe.net));
     d.method = t->recipe.method;
     d.server.agg.rule = t->learner->rule;
+    d.server.agg.pre[0] = t->learner->rule == AGG_MEAN ? AGG_PRE_NONE : t->recipe.pre;
+    d.server.soft = t->recipe.soft;
     d.server.gamma = t->recipe.gamma;
     d.server.eta = rn_schedule_constant(t->recipe.eta);
     d.server.update = t->recipe.update;
@@ -175,8 +181,9 @@ typedef struct trials_job {
 } trials_job;
 
 PLOT_FN void trial_key(const trial *t, char key[160]) {
-    snprintf(key, 160, "%s/%s/%s/f %d of %d/seed %d", t->task->name, t->attack->name,
-             t->learner->name, (int)t->f, (int)t->agents, (int)t->seed);
+    snprintf(key, 160, "%s/%s/%s/%s%sf %d of %d/seed %d", t->task->name, t->attack->name,
+             t->learner->name, t->label ? t->label : "", t->label ? "/" : "", (int)t->f,
+             (int)t->agents, (int)t->seed);
 }
 
 PLOT_FN void trials_job_run(void *arg, size_t i) {

@@ -1,0 +1,283 @@
+/* ablation: no bad seeds. Part one: the recipes of tasks.h on every cell of figure 1 (six resilient
+   rules, three attacks), many seeds, and every single run counts, not their mean. Part two: each
+   ingredient of the recipe taken away, on the cells that decide. The seeds of part one were not used
+   to choose anything; those of part two were. */
+#define _POSIX_C_SOURCE 200809L
+#define RESNHARPG_IMPLEMENTATION
+#include "trials.h"
+#include "tasks.h"
+
+enum { ATTACKS = 3, SEEDS_FROM = 7001, CHOSEN_FROM = 3001, LAST_EXAMS = 5 };
+enum { MAX_TRIALS = 4096 };
+
+typedef struct change { /* one ingredient less, or another */
+    const char *name;
+    void (*make)(recipe *r);
+} change;
+
+static void as_it_is(recipe *r) { (void)r; }
+
+static void no_flat(recipe *r) { r->method.flat = 0; }
+
+static void no_clip(recipe *r) { r->method.clip = 0; }
+
+static void no_soft(recipe *r) { r->soft = 0; }
+
+static void no_nnm(recipe *r) { r->pre = AGG_PRE_NONE; }
+
+static void eta_half(recipe *r) { r->eta = 0.5; }
+
+static void less_discount(recipe *r) { r->method.discount = 1 - (1 - r->method.discount) / 2; }
+
+/* gamma ends at a third of its start, not at 0 */
+static void no_end(recipe *r) { r->gamma.end = r->gamma.value / 3; }
+
+static void long_fall(recipe *r) { r->gamma.rounds *= 2; }
+
+static void short_episodes(recipe *r) { r->method.horizon = 200; }
+
+static void reuse(recipe *r) { r->method.reuse = 1; }
+
+/* every departure from Algorithm 1 as the paper has it, but for the schedule */
+static void strict(recipe *r) {
+    r->method.flat = r->method.causal = r->soft = 0;
+    r->method.clip = 0;
+    r->method.baseline = RN_BASELINE_NONE;
+    r->pre = AGG_PRE_NONE;
+}
+
+static const change changes[] = {
+    {"as it is", as_it_is},         {"not flat", no_flat},
+    {"no clip", no_clip},           {"not soft", no_soft},
+    {"no NNM", no_nnm},             {"eta 0.5", eta_half},
+    {"1-discount halved", less_discount}, {"gamma ends at a third", no_end},
+    {"gamma falls half as fast", long_fall}, {"H 200", short_episodes},
+    {"reuse", reuse},               {"strict Algorithm 1", strict}};
+
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+typedef struct goal { /* of a task */
+    double least;     /* what every run has to have at the end */
+    size_t seeds, chosen_seeds, trajectories;
+} goal;
+
+static const goal goals[TASKS] = {{475, 20, 20, 500}, {990, 10, 5, 900}};
+
+/* the rules of part two */
+static const int deciding[] = {0};
+#define DECIDING_NAMES "MDA"
+
+enum { DECIDING = sizeof deciding / sizeof *deciding };
+
+typedef struct study { /* one part of one task */
+    attack attacks[ATTACKS]; /* noise, random action, sign flipping */
+    trial trials[MAX_TRIALS];
+    size_t count;
+    int task, ingredients, quick;
+} study;
+
+/* ---- the runs: [attack][rule][seed], or [change][attack][rule][seed] */
+static void add(study *s, int a, int l, const change *c, uint64_t seed) {
+    trial *k = &s->trials[s->count++];
+    *k = trial_make(&tasks[0][s->task], &learners[l], &s->attacks[a], seed);
+    k->trajectories = s->quick ? 200 : goals[s->task].trajectories;
+    if (c) k->label = c->name;
+    if (c) c->make(&k->recipe);
+}
+
+/* the environment's SEEDS says if fewer are wanted */
+static size_t seeds_of(const study *s) {
+    const goal *g = &goals[s->task];
+    const size_t all = s->ingredients ? g->chosen_seeds : g->seeds;
+    const char *wanted = s->quick ? "1" : getenv("SEEDS");
+    const size_t most = wanted ? (size_t)atol(wanted) : all;
+    return most > 0 && most < all ? most : all;
+}
+
+static void plan_goal(study *s) {
+    for (int a = 0; a < ATTACKS; a++)
+        for (int l = 0; l < ROBUST; l++)
+            for (size_t k = 0; k < seeds_of(s); k++) add(s, a, l, NULL, SEEDS_FROM + k);
+}
+
+static void plan_ingredients(study *s) {
+    for (int c = 0; c < CHANGES; c++)
+        for (int a = 1; a < ATTACKS; a++)
+            for (int l = 0; l < DECIDING; l++)
+                for (size_t k = 0; k < seeds_of(s); k++)
+                    add(s, a, deciding[l], &changes[c], CHOSEN_FROM + k);
+}
+
+static void plan(study *s) {
+    s->count = 0;
+    s->attacks[0] = attack_of_vector(AGG_ATTACK_NOISE);
+    s->attacks[1] = attack_of_kind(RN_ATTACK_RANDOM_ACTION, "random action");
+    s->attacks[2] = attack_of_vector(AGG_ATTACK_SIGN_FLIP);
+    if (s->ingredients)
+        plan_ingredients(s);
+    else
+        plan_goal(s);
+}
+
+/* ---- what they say */
+typedef struct outcome {
+    double first; /* x of the first exam passed; -1: none was */
+    double since; /* x from which on all are; -1: not at the end */
+    double end;   /* the least of the last exams */
+} outcome;
+
+static outcome outcome_of(const trial *t, double least) {
+    outcome o = {-1, -1, 1e300};
+    for (size_t p = 0; p < t->points; p++) {
+        const int passed = t->score[p] >= least;
+        if (passed && o.first < 0) o.first = t->x[p];
+        if (passed && o.since < 0) o.since = t->x[p];
+        if (!passed) o.since = -1;
+        if (p + LAST_EXAMS >= t->points) o.end = fmin(o.end, t->score[p]);
+    }
+    return o;
+}
+
+typedef struct tally {
+    size_t runs, failed; /* the least of the last exams is too little ... */
+    size_t fell;         /* ... though an earlier one was passed */
+    double worst, first, since, steps;
+} tally;
+
+static tally tally_of(const trial *runs, size_t n, double least) {
+    tally y = {0, 0, 0, 1e300, 0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        const outcome o = outcome_of(&runs[i], least);
+        y.runs++;
+        y.failed += o.end < least;
+        y.fell += o.end < least && o.first >= 0;
+        y.worst = fmin(y.worst, o.end);
+        y.first = o.first < 0 ? 1e9 : fmax(y.first, o.first);
+        y.since = o.since < 0 ? 1e9 : fmax(y.since, o.since);
+        y.steps += runs[i].steps[runs[i].points - 1] / (double)n / 1e6;
+    }
+    return y;
+}
+
+static void heading(paper_claims *c, const char *what) {
+    paper_row_name(c, 26, what);
+    paper_cell(c, 10, "failed");
+    paper_cell(c, 8, "fell");
+    paper_cell(c, 8, "worst");
+    paper_cell(c, 10, "all once");
+    paper_cell(c, 12, "all stay");
+    paper_cell(c, 9, "Msteps");
+    paper_row_end(c, 7);
+}
+
+static void cell_x(paper_claims *c, int width, double x) {
+    if (x < 1e9)
+        paper_cell(c, width, "%g", x);
+    else
+        paper_cell(c, width, "never");
+}
+
+static void row(paper_claims *c, const char *name, const tally *y) {
+    paper_row_name(c, 26, name);
+    paper_cell(c, 10, "%d of %d", (int)y->failed, (int)y->runs);
+    paper_cell(c, 8, "%d", (int)y->fell);
+    paper_cell(c, 8, "%.0f", y->worst);
+    cell_x(c, 10, y->first);
+    cell_x(c, 12, y->since);
+    paper_cell(c, 9, "%.2f", y->steps);
+    paper_row_end(c, 0);
+}
+
+static void show_goal(paper_claims *c, const study *s) {
+    const goal *g = &goals[s->task];
+    const char *where = tasks[0][s->task].name;
+    const trial *runs = s->trials;
+    const tally all = tally_of(runs, s->count, g->least);
+    char name[64];
+    paper_note(c,
+               "%s, the recipe of tasks.h, %d seeds from %d: a run fails if one of its last %d "
+               "exams is below %g. All once, all stay: the x by which every run had passed an "
+               "exam, and from which on every run passed all.",
+               where, (int)seeds_of(s), SEEDS_FROM, LAST_EXAMS, g->least);
+    heading(c, "cell");
+    for (int a = 0; a < ATTACKS; a++)
+        for (int l = 0; l < ROBUST; l++, runs += seeds_of(s)) {
+            const tally y = tally_of(runs, seeds_of(s), g->least);
+            snprintf(name, sizeof name, "%s, %s", s->attacks[a].name, learners[l].name);
+            row(c, name, &y);
+        }
+    row(c, "all", &all);
+    paper_note(c, "%s: the goal.", where);
+    paper_claim(c, all.failed == 0, "every run of every cell ends well", "%d of %d fail, worst %.0f",
+                (int)all.failed, (int)all.runs, all.worst);
+    paper_claim(c, all.since <= 800, "and is there for good by x = 800", "x = %g", all.since);
+}
+
+static void show_ingredients(paper_claims *c, const study *s) {
+    const size_t runs = s->count / CHANGES;
+    paper_note(c, "%s, one ingredient changed: %s under random action and sign flipping, %d seeds "
+                  "from %d.",
+               tasks[0][s->task].name, DECIDING_NAMES, (int)seeds_of(s), CHOSEN_FROM);
+    heading(c, "change");
+    for (size_t k = 0; k < CHANGES; k++) {
+        const tally y = tally_of(s->trials + k * runs, runs, goals[s->task].least);
+        row(c, changes[k].name, &y);
+    }
+}
+
+/* a line for each run */
+static void write_runs(FILE *csv, const study *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const trial *t = &s->trials[i];
+        const outcome o = outcome_of(t, goals[s->task].least);
+        fprintf(csv, "%s,%s,%s,%s,%d,%g,%g,%.6g,%.6g\n", t->task->name,
+                t->label ? t->label : "the goal", t->attack->name, t->learner->name, (int)t->seed,
+                o.first, o.since, o.end, t->score[t->points - 1]);
+    }
+    fflush(csv);
+}
+
+static void run_part(study *s, paper_claims *c, FILE *csv) {
+    char settings[200], part[96];
+    double seconds;
+    plan(s);
+    recipe_text(settings, sizeof settings);
+    snprintf(part, sizeof part, "build/ablation_%s_%s%s.part", tasks[0][s->task].name,
+             s->ingredients ? "ingredients" : "goal", s->quick ? "_quick" : "");
+    seconds = trials_run(s->trials, s->count, part, settings);
+    if (s->ingredients)
+        show_ingredients(c, s);
+    else
+        show_goal(c, s);
+    paper_note(c, "(%.0f s)", seconds);
+    fflush(c->md);
+    write_runs(csv, s);
+    trials_free(s->trials, s->count);
+}
+
+int main(int argc, char **argv) {
+    static study s;
+    const unsigned given = paper_options(
+        argc, argv, "--quick --goal --ingredients --cartpole --pendulum ",
+        "usage: ablation [--quick] [--goal] [--ingredients] [--cartpole] [--pendulum]\n"
+        "Counts bad seeds, part by part (all, or those named): writes build/ablation.md and .csv.\n"
+        "--quick: 1 seed, 200 trajectories.\n");
+    const unsigned parts = given & 6 ? given >> 1 & 3 : 3, which = given >> 3 ? given >> 3 : 3;
+    FILE *csv = fopen("build/ablation.csv", "w");
+    paper_claims c;
+    s.quick = (int)(given & 1);
+    if (!csv || paper_claims_open(&c, "build/ablation.md", "No bad seeds") != 0)
+        return fprintf(stderr, "cannot write build/ablation.*\n"), 1;
+    paper_note(&c, "Ten agents, three of them Byzantine; an exam is %d greedy trajectories, every %d "
+                   "trajectories per agent.%s",
+               TRIAL_TRAJECTORIES, TRIAL_EVERY,
+               s.quick ? " Short version: nothing follows from it." : "");
+    fprintf(csv, "task,change,attack,rule,seed,first,since,end,final\n");
+    for (s.ingredients = 0; s.ingredients < 2; s.ingredients++)
+        for (s.task = 0; s.task < TASKS; s.task++)
+            if (parts >> s.ingredients & 1 && which >> s.task & 1) run_part(&s, &c, csv);
+    if (paper_claims_close(&c) != 0 || fclose(csv) != 0)
+        return fprintf(stderr, "cannot write build/ablation.*\n"), 1;
+    printf("\nwrote build/ablation.md and build/ablation.csv\n");
+    return 0;
+}
