@@ -274,6 +274,9 @@ static int make_federation(federation *f, env_kind what, agg_rule rule, const ag
                                         : chain_env(&f->chains[i]);
     d = rn_make_trainer_desc(AGENTS, ADVERSARIES, f->envs, make_policy(f, what, pick));
     d.method.horizon = 80;
+    d.method.discount = 0.995; /* the recipe may change, the hashes need not */
+    d.method.flat = d.server.soft = 0;
+    d.server.agg.pre[0] = AGG_PRE_NONE;
     d.method.batch = 1 + pick % 2;
     d.method.estimator = (rn_estimator)(pick % 7 == 6);
     d.method.baseline = (rn_baseline)(pick % 3);

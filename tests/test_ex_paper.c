@@ -172,6 +172,45 @@ TEST ticks(void) {
     PASS();
 }
 
+/* ---- runs that end badly */
+enum { EXAMS = 7 };
+
+static trial scored(double *x, double *score) {
+    static double steps[EXAMS];
+    trial t;
+    memset(&t, 0, sizeof t);
+    t.points = EXAMS;
+    t.x = x;
+    t.score = score;
+    t.steps = steps;
+    return t;
+}
+
+TEST bad_ends_are_counted(void) {
+    double x[EXAMS] = {0, 20, 40, 60, 80, 100, 120};
+    double well[EXAMS] = {9, 480, 9, 475, 475, 500, 500}, fell[EXAMS] = {9, 480, 500, 500, 1},
+           never[EXAMS] = {9, 9, 474, 474, 474, 474, 474};
+    const trial t[3] = {scored(x, well), scored(x, fell), scored(x, never)};
+    outcome o = outcome_of(&t[0], 475);
+    tally y;
+    ASSERT_IN_RANGE(20, o.first, 0.0);
+    ASSERT_IN_RANGE(60, o.since, 0.0);
+    ASSERT_IN_RANGE(9, o.end, 0.0); /* the third exam is one of the last */
+    well[2] = 475;
+    o = outcome_of(&t[0], 475);
+    ASSERT_IN_RANGE(20, o.since, 0.0);
+    y = tally_of(t, 1, 475);
+    ASSERT_EQ((size_t)0, y.failed);
+    ASSERT_IN_RANGE(475, y.worst, 0.0);
+    ASSERT_IN_RANGE(20, y.first, 0.0);
+    y = tally_of(t, 3, 475);
+    ASSERT_EQ((size_t)3, y.runs);
+    ASSERT_EQ((size_t)2, y.failed);
+    ASSERT_EQ((size_t)1, y.fell);
+    ASSERT(y.first >= 1e9 && y.since >= 1e9);
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -183,6 +222,7 @@ int main(int argc, char **argv) {
     RUN_TEST(a_line_cut_short_does_not_count);
     RUN_TEST(other_settings_start_afresh);
     RUN_TEST(trials_repeat_and_resume);
+    RUN_TEST(bad_ends_are_counted);
     RUN_TEST(vanilla_is_matched);
     RUN_TEST(options);
     RUN_TEST(slopes);

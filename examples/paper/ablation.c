@@ -7,7 +7,7 @@
 #include "trials.h"
 #include "tasks.h"
 
-enum { ATTACKS = 3, SEEDS_FROM = 7001, CHOSEN_FROM = 3001, LAST_EXAMS = 5 };
+enum { ATTACKS = 3, SEEDS_FROM = 7001, CHOSEN_FROM = 3001 };
 enum { MAX_TRIALS = 4096 };
 
 typedef struct change { /* one ingredient less, or another */
@@ -46,22 +46,26 @@ static void strict(recipe *r) {
     r->pre = AGG_PRE_NONE;
 }
 
-static const change changes[] = {
-    {"as it is", as_it_is},         {"not flat", no_flat},
-    {"no clip", no_clip},           {"not soft", no_soft},
-    {"no NNM", no_nnm},             {"eta 0.5", eta_half},
-    {"1-discount halved", less_discount}, {"gamma ends at a third", no_end},
-    {"gamma falls half as fast", long_fall}, {"H 200", short_episodes},
-    {"reuse", reuse},               {"strict Algorithm 1", strict}};
+static const change changes[] = {{"as it is", as_it_is},
+                                 {"not flat", no_flat},
+                                 {"no clip", no_clip},
+                                 {"not soft", no_soft},
+                                 {"no NNM", no_nnm},
+                                 {"eta 0.5", eta_half},
+                                 {"1-discount halved", less_discount},
+                                 {"gamma ends at a third", no_end},
+                                 {"gamma falls half as fast", long_fall},
+                                 {"H 200", short_episodes},
+                                 {"reuse", reuse},
+                                 {"strict Algorithm 1", strict}};
 
 enum { CHANGES = sizeof changes / sizeof *changes };
 
 typedef struct goal { /* of a task */
-    double least;     /* what every run has to have at the end */
     size_t seeds, chosen_seeds, trajectories;
 } goal;
 
-static const goal goals[TASKS] = {{475, 20, 20, 500}, {990, 10, 5, 900}};
+static const goal goals[TASKS] = {{20, 20, 500}, {10, 5, 900}};
 
 /* the rules of part two */
 static const int deciding[] = {0};
@@ -69,7 +73,7 @@ static const int deciding[] = {0};
 
 enum { DECIDING = sizeof deciding / sizeof *deciding };
 
-typedef struct study { /* one part of one task */
+typedef struct study {       /* one part of one task */
     attack attacks[ATTACKS]; /* noise, random action, sign flipping */
     trial trials[MAX_TRIALS];
     size_t count;
@@ -120,45 +124,6 @@ static void plan(study *s) {
 }
 
 /* ---- what they say */
-typedef struct outcome {
-    double first; /* x of the first exam passed; -1: none was */
-    double since; /* x from which on all are; -1: not at the end */
-    double end;   /* the least of the last exams */
-} outcome;
-
-static outcome outcome_of(const trial *t, double least) {
-    outcome o = {-1, -1, 1e300};
-    for (size_t p = 0; p < t->points; p++) {
-        const int passed = t->score[p] >= least;
-        if (passed && o.first < 0) o.first = t->x[p];
-        if (passed && o.since < 0) o.since = t->x[p];
-        if (!passed) o.since = -1;
-        if (p + LAST_EXAMS >= t->points) o.end = fmin(o.end, t->score[p]);
-    }
-    return o;
-}
-
-typedef struct tally {
-    size_t runs, failed; /* the least of the last exams is too little ... */
-    size_t fell;         /* ... though an earlier one was passed */
-    double worst, first, since, steps;
-} tally;
-
-static tally tally_of(const trial *runs, size_t n, double least) {
-    tally y = {0, 0, 0, 1e300, 0, 0, 0};
-    for (size_t i = 0; i < n; i++) {
-        const outcome o = outcome_of(&runs[i], least);
-        y.runs++;
-        y.failed += o.end < least;
-        y.fell += o.end < least && o.first >= 0;
-        y.worst = fmin(y.worst, o.end);
-        y.first = o.first < 0 ? 1e9 : fmax(y.first, o.first);
-        y.since = o.since < 0 ? 1e9 : fmax(y.since, o.since);
-        y.steps += runs[i].steps[runs[i].points - 1] / (double)n / 1e6;
-    }
-    return y;
-}
-
 static void heading(paper_claims *c, const char *what) {
     paper_row_name(c, 26, what);
     paper_cell(c, 10, "failed");
@@ -189,52 +154,40 @@ static void row(paper_claims *c, const char *name, const tally *y) {
 }
 
 static void show_goal(paper_claims *c, const study *s) {
-    const goal *g = &goals[s->task];
     const char *where = tasks[0][s->task].name;
     const trial *runs = s->trials;
-    const tally all = tally_of(runs, s->count, g->least);
+    const tally all = tally_of(runs, s->count, good_return[s->task]);
     char name[64];
     paper_note(c,
                "%s, the recipe of tasks.h, %d seeds from %d: a run fails if one of its last %d "
                "exams is below %g. All once, all stay: the x by which every run had passed an "
                "exam, and from which on every run passed all.",
-               where, (int)seeds_of(s), SEEDS_FROM, LAST_EXAMS, g->least);
+               where, (int)seeds_of(s), SEEDS_FROM, TRIAL_LAST, good_return[s->task]);
     heading(c, "cell");
     for (int a = 0; a < ATTACKS; a++)
         for (int l = 0; l < ROBUST; l++, runs += seeds_of(s)) {
-            const tally y = tally_of(runs, seeds_of(s), g->least);
+            const tally y = tally_of(runs, seeds_of(s), good_return[s->task]);
             snprintf(name, sizeof name, "%s, %s", s->attacks[a].name, learners[l].name);
             row(c, name, &y);
         }
     row(c, "all", &all);
     paper_note(c, "%s: the goal.", where);
-    paper_claim(c, all.failed == 0, "every run of every cell ends well", "%d of %d fail, worst %.0f",
-                (int)all.failed, (int)all.runs, all.worst);
+    paper_claim(c, all.failed == 0, "every run of every cell ends well",
+                "%d of %d fail, worst %.0f", (int)all.failed, (int)all.runs, all.worst);
     paper_claim(c, all.since <= 800, "and is there for good by x = 800", "x = %g", all.since);
 }
 
 static void show_ingredients(paper_claims *c, const study *s) {
     const size_t runs = s->count / CHANGES;
-    paper_note(c, "%s, one ingredient changed: %s under random action and sign flipping, %d seeds "
-                  "from %d.",
+    paper_note(c,
+               "%s, one ingredient changed: %s under random action and sign flipping, %d seeds "
+               "from %d.",
                tasks[0][s->task].name, DECIDING_NAMES, (int)seeds_of(s), CHOSEN_FROM);
     heading(c, "change");
     for (size_t k = 0; k < CHANGES; k++) {
-        const tally y = tally_of(s->trials + k * runs, runs, goals[s->task].least);
+        const tally y = tally_of(s->trials + k * runs, runs, good_return[s->task]);
         row(c, changes[k].name, &y);
     }
-}
-
-/* a line for each run */
-static void write_runs(FILE *csv, const study *s) {
-    for (size_t i = 0; i < s->count; i++) {
-        const trial *t = &s->trials[i];
-        const outcome o = outcome_of(t, goals[s->task].least);
-        fprintf(csv, "%s,%s,%s,%s,%d,%g,%g,%.6g,%.6g\n", t->task->name,
-                t->label ? t->label : "the goal", t->attack->name, t->learner->name, (int)t->seed,
-                o.first, o.since, o.end, t->score[t->points - 1]);
-    }
-    fflush(csv);
 }
 
 static void run_part(study *s, paper_claims *c, FILE *csv) {
@@ -251,7 +204,8 @@ static void run_part(study *s, paper_claims *c, FILE *csv) {
         show_goal(c, s);
     paper_note(c, "(%.0f s)", seconds);
     fflush(c->md);
-    write_runs(csv, s);
+    for (size_t i = 0; i < s->count; i++) trial_write(csv, &s->trials[i], good_return[s->task]);
+    fflush(csv);
     trials_free(s->trials, s->count);
 }
 
@@ -268,11 +222,12 @@ int main(int argc, char **argv) {
     s.quick = (int)(given & 1);
     if (!csv || paper_claims_open(&c, "build/ablation.md", "No bad seeds") != 0)
         return fprintf(stderr, "cannot write build/ablation.*\n"), 1;
-    paper_note(&c, "Ten agents, three of them Byzantine; an exam is %d greedy trajectories, every %d "
-                   "trajectories per agent.%s",
+    paper_note(&c,
+               "Ten agents, three of them Byzantine; an exam is %d greedy trajectories, every %d "
+               "trajectories per agent.%s",
                TRIAL_TRAJECTORIES, TRIAL_EVERY,
                s.quick ? " Short version: nothing follows from it." : "");
-    fprintf(csv, "task,change,attack,rule,seed,first,since,end,final\n");
+    trial_write(csv, NULL, 0);
     for (s.ingredients = 0; s.ingredients < 2; s.ingredients++)
         for (s.task = 0; s.task < TASKS; s.task++)
             if (parts >> s.ingredients & 1 && which >> s.task & 1) run_part(&s, &c, csv);

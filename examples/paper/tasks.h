@@ -149,4 +149,7 @@ static const task tasks[2][TASKS] = { /* our recipes, the authors' */
 
 /* clang-format on */
 
+/* what a run that ends well has in each of its last evaluations */
+static const double good_return[TASKS] = {475, 990};
+
 #endif /* TASKS_H */

@@ -17,6 +17,9 @@
 /* trajectories of an evaluation; trajectories per agent from one evaluation to the next */
 enum { TRIAL_TRAJECTORIES = 10, TRIAL_EVERY = 20 };
 
+/* the evaluations that a run must not fail */
+enum { TRIAL_LAST = 5 };
+
 typedef struct learner { /* a line in a figure */
     const char *name;
     agg_rule rule;
@@ -230,5 +233,58 @@ PLOT_FN double trials_run(trial *trials, size_t count, const char *path, const c
 
 PLOT_FN void trials_free(trial *trials, size_t count) {
     for (size_t i = 0; i < count; i++) free(trials[i].x);
+}
+
+/* ---- run by run: means hide those that end badly */
+typedef struct outcome {
+    double first; /* x of the first exam passed; -1: none was */
+    double since; /* x from which on all are; -1: not at the end */
+    double end;   /* the least of the last exams */
+} outcome;
+
+PLOT_FN outcome outcome_of(const trial *t, double least) {
+    outcome o = {-1, -1, 1e300};
+    for (size_t p = 0; p < t->points; p++) {
+        const int passed = t->score[p] >= least;
+        if (passed && o.first < 0) o.first = t->x[p];
+        if (passed && o.since < 0) o.since = t->x[p];
+        if (!passed) o.since = -1;
+        if (p + TRIAL_LAST >= t->points) o.end = fmin(o.end, t->score[p]);
+    }
+    return o;
+}
+
+typedef struct tally {
+    size_t runs, failed; /* the least of the last exams is too little ... */
+    size_t fell;         /* ... though an earlier one was passed */
+    double worst, first, since, steps;
+} tally;
+
+PLOT_FN tally tally_of(const trial *runs, size_t n, double least) {
+    tally y = {0, 0, 0, 1e300, 0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        const outcome o = outcome_of(&runs[i], least);
+        y.runs++;
+        y.failed += o.end < least;
+        y.fell += o.end < least && o.first >= 0;
+        y.worst = fmin(y.worst, o.end);
+        y.first = o.first < 0 ? 1e9 : fmax(y.first, o.first);
+        y.since = o.since < 0 ? 1e9 : fmax(y.since, o.since);
+        y.steps += runs[i].steps[runs[i].points - 1] / (double)n / 1e6;
+    }
+    return y;
+}
+
+/* a line for each run: a heading if t is NULL */
+PLOT_FN void trial_write(FILE *out, const trial *t, double good) {
+    outcome o;
+    if (!t) {
+        fprintf(out, "task,change,attack,algorithm,seed,first,since,end,final\n");
+        return;
+    }
+    o = outcome_of(t, good);
+    fprintf(out, "%s,%s,%s,%s,%d,%g,%g,%.6g,%.6g\n", t->task->name, t->label ? t->label : "none",
+            t->attack->name, t->learner->name, (int)t->seed, o.first, o.since, o.end,
+            t->score[t->points - 1]);
 }
 #endif /* TRIALS_H */
