@@ -583,7 +583,7 @@ typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_
     void            *progress_self;
 } rn_trainer_desc;
 
-/* A recipe that learns: NNM before MDA, discount 0.99, flat, horizon 500, ridge baseline, causal
+/* A recipe that learns: NNM before MDA, discount 0.995, flat, horizon 500, ridge baseline, causal
    B u, clip 0.25, eta 0.3, soft steps with gamma 0.08 falling linearly to 0 in 200 rounds (two
    trajectories per agent and round). For another environment change gamma and rounds first. With
    REINFORCE set flat to 0, with RN_UPDATE_PLAIN soft. The paper's own form, unbiased, is a zeroed
@@ -3656,7 +3656,7 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     d.envs = envs;
     d.policy = policy;
     d.method.horizon = 500;
-    d.method.discount = 0.99;
+    d.method.discount = 0.995;
     d.method.flat = 1;
     d.method.baseline = RN_BASELINE_RIDGE;
     d.method.causal = 1;

@@ -53,6 +53,7 @@ static rn_status start(result *r, int run, agg_rule rule, const option *o) {
     rn_trainer_desc d =
         rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, rn_make_net_policy(&net, &shape));
     d.server.agg.rule = rule;
+    if (rule == AGG_MEAN) d.server.agg.pre[0] = AGG_PRE_NONE; /* NNM alone would save it */
     d.server.gamma = rn_schedule_linear(0.08, 0, o[ROUNDS].number);
     d.adversaries = ADVERSARIES;
     d.attack = attack_by_name(o[ATTACK].text);

@@ -7,7 +7,7 @@
 #include "trials.h"
 #include "tasks.h"
 
-enum { ATTACKS = 3, SEEDS_FROM = 7001, CHOSEN_FROM = 3001 };
+enum { ATTACKS = 3, SEEDS_FROM = 8001, CHOSEN_FROM = 3001 };
 enum { MAX_TRIALS = 4096 };
 
 typedef struct change { /* one ingredient less, or another */

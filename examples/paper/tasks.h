@@ -41,7 +41,7 @@ typedef struct recipe_row {
     double clip;
 } recipe_row;
 
-static const recipe_row cartpole_row = {32, 500, 0.99, 0.3, 0.08, 0, 200, 0.25};
+static const recipe_row cartpole_row = {32, 500, 0.995, 0.3, 0.08, 0, 200, 0.25};
 static const recipe_row pendulum_row = {64, 300, 0.985, 0.2, 0.02, 0, 400, 0.25};
 
 PLOT_FN recipe recipe_of(const recipe_row *row, size_t obs, size_t outputs, const learner *l) {

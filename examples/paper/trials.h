@@ -155,6 +155,13 @@ PLOT_FN double trial_evaluate(const trial *t, const rn_policy *p, const rn_env *
     return e.mean;
 }
 
+/* Has gamma come to its end at 0? What is left are evaluations. */
+PLOT_FN int trial_stands(const trial *t, const rn_trainer *trainer) {
+    const rn_schedule *g = &t->recipe.gamma;
+    return g->kind == RN_SCHEDULE_LINEAR && !(g->end > 0) &&
+           rn_trainer_rounds_done(trainer) >= g->rounds;
+}
+
 PLOT_FN void trial_run(trial *t) {
     char *states = (char *)calloc(t->agents + 1, t->task->state_size);
     rn_net net;
@@ -167,7 +174,7 @@ PLOT_FN void trial_run(trial *t) {
     policy = rn_make_net_policy(&net, &t->recipe.net);
     evaluation = trial_env(t, states, t->agents);
     for (size_t p = 0; p < t->points; p++) {
-        for (size_t i = 0; p > 0 && i < every; i++)
+        for (size_t i = 0; p > 0 && i < every && !trial_stands(t, trainer); i++)
             (void)rn_trainer_run_round(trainer); /* a refusal means: no step */
         t->score[p] = trial_evaluate(t, &policy, &evaluation, rn_trainer_theta(trainer), p);
         t->steps[p] = p ? (double)rn_trainer_progress(trainer)->env_steps : 0;
