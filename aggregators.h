@@ -805,6 +805,7 @@ AGGI_END_CODE
 #define AGGI_BUNCH  ((size_t)16)   /* rows summed in registers */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
 #define AGGI_FAR    65536.0        /* GM: rows beyond this many radii are only a direction */
+#define AGGI_SPREAD 128.0          /* GM: see aggi_gm_is_rough() */
 #define AGGI_KRYLOV ((size_t)64)   /* Lanczos: steps of a cycle, */
 #define AGGI_CYCLES 2              /* cycles, */
 #define AGGI_ROUGH  ((size_t)4)    /* steps when the budget is spent, */
@@ -4427,16 +4428,20 @@ static void aggi_gm_add(const aggi_call *c, const aggi_gm_block *b, size_t i, si
     AGGI_TWIN(c->avx2, aggi_gm_add)(&rows, b->c, b->width, acc);
 }
 
-/* c and F; far rows one by one, for each has its scale */
+/* c and F; far rows one by one where each has its scale */
 static void aggi_gm_force_block(const aggi_call *c, aggi_gm_block *b) {
     const aggi_gm *g = &c->gm;
     const agg_real *x = c->x[g->row[g->center]] + b->at;
-    size_t i, k;
+    const size_t most = sizeof(agg_real) > sizeof(float) ? 1 : 4;
+    size_t i, k, m;
     for (k = 0; k < b->width; k++) {
         b->c[k] = (double)x[k];
         b->force[k] = 0;
     }
-    for (i = g->n; i < g->all; i++) aggi_gm_add(c, b, i, i + 1, g->factor, b->force);
+    for (i = g->n; i < g->all; i += m) {
+        m = aggi_width(i, g->all, most);
+        aggi_gm_add(c, b, i, i + m, g->factor, b->force);
+    }
 }
 
 /* part: the n dots y_i.F, then ||F||^2 */
@@ -4587,18 +4592,18 @@ static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     return aggi_gm_excess(g, p->d, r);
 }
 
-/* the same, once more with the distances found if that is not enough */
-static double aggi_gm_prove(aggi_call *c, const aggi_gm_point *p) {
+/* The same; if it is not enough, once more with the distances found: where rows are close, or with
+   patience. */
+static double aggi_gm_prove(aggi_call *c, const aggi_gm_point *p, int patient) {
     const double excess = aggi_gm_pass(c, p, 0);
-    return excess <= c->gm.wanted ? excess : aggi_gm_pass(c, p, 0);
+    if (excess <= c->gm.wanted) return excess;
+    return patient || aggi_gm_close(&c->gm, p->d) > 0 ? aggi_gm_pass(c, p, 0) : excess;
 }
 
-/* step = Newton's, with the true distances and dots and the angles that the matrix has */
-static void aggi_gm_true_newton(aggi_call *c) {
-    const aggi_gm *g = &c->gm;
+/* step = Newton's, with the true distances and dots, and the angles that the matrix has */
+static void aggi_gm_true_newton(aggi_gm *g) {
     aggi_gm_point seen = g->to;
     size_t i;
-    (void)aggi_gm_pass(c, &g->at, 1);
     aggi_gm_times(g, g->at.w, g->at.q);
     seen.w = g->at.w;
     seen.q = g->at.q;
@@ -4606,6 +4611,15 @@ static void aggi_gm_true_newton(aggi_call *c) {
     for (i = 0; i < g->n; i++)
         g->mend[i] = g->inverse[i] > 0 ? 1 - aggi_squared(seen.d[i] * g->inverse[i]) : 0;
     aggi_gm_newton(g);
+}
+
+/* to = at + by step: the squares of the distances change from the true ones by what the matrix
+   says, so that its error does not matter */
+static void aggi_gm_true_try(const aggi_gm *g, double by) {
+    size_t i;
+    (void)aggi_gm_try(g, by);
+    for (i = 0; i < g->n; i++)
+        g->to.d[i] = aggi_root0(g->to.d[i] * g->to.d[i] + g->mend[i] * aggi_squared(g->at.d[i]));
 }
 
 static size_t aggi_gm_nearest(const aggi_gm *g) {
@@ -4623,27 +4637,54 @@ static int aggi_gm_is_better(aggi_gm *g, double excess, double *best) {
     return 1;
 }
 
-/* Proves the point. If that fails, the row nearest to it is tried: a median at a row, or nearly, is
-   hard to come by in steps. Then steps from the point, which count if they prove more: a step has
-   the true gradient, so that its end is the optimum however rough the angles are. */
-static void aggi_gm_polish(aggi_call *c) {
+/* A median at a row, or nearly, is hard to come by in steps. to = the row nearest to the point;
+   returns what the matrix says about its excess. */
+static double aggi_gm_try_row(aggi_gm *g) {
+    const aggi_gm_point at = g->at;
+    double excess;
+    aggi_gm_go_to(g, &g->to, aggi_gm_nearest(g));
+    g->at = g->to;
+    (void)aggi_gm_invert(g, g->at.d, aggi_gm_close(g, g->at.d));
+    excess = aggi_gm_excess(g, g->at.d, aggi_root0(aggi_gm_pull(g)));
+    g->at = at;
+    return excess;
+}
+
+/* A step from the point, of which a pass has the true gradient, so that its end is the optimum
+   however rough the angles are; a quarter of it if it leads nowhere. Returns what the last point
+   tried is proven to be worth; *best and the point are the better one. */
+static double aggi_gm_true_step(aggi_call *c, int exact, double *best) {
     aggi_gm *g = &c->gm;
-    double best = aggi_gm_prove(c, &g->at), excess = best, by = 1;
-    size_t t;
-    for (t = 0; t < 16 && best > g->wanted && by > 0.01; t++) {
-        const double before = best;
-        if (t && by >= 1) aggi_gm_true_newton(c);
-        if (t)
-            (void)aggi_gm_try(g, by);
-        else
-            aggi_gm_go_to(g, &g->to, aggi_gm_nearest(g));
-        excess = aggi_gm_prove(c, &g->to);
-        if (aggi_gm_is_better(g, excess, &best))
-            by = best < 0.99 * before ? 1 : 0; /* creeping leads nowhere */
-        else
-            by = t ? by / 4 : 1;
+    double excess = aggi_gm_pass(c, &g->at, 1), by;
+    if (excess <= g->wanted) return *best = excess;
+    aggi_gm_true_newton(g);
+    for (by = 1; by > 0.01; by /= 4) {
+        aggi_gm_true_try(g, by);
+        excess = aggi_gm_prove(c, &g->to, exact);
+        if (aggi_gm_is_better(g, excess, best)) break;
     }
-    if (!(excess <= best)) best = aggi_gm_prove(c, &g->at); /* the last one tried was not better */
+    return excess;
+}
+
+/* Proves the point. If that fails, the row nearest to it is tried, and then steps from the better
+   of the two, as long as they gain much: creeping leads nowhere. Distances in double, after which
+   there is nothing better, get more patience. */
+static void aggi_gm_polish(aggi_call *c, int exact) {
+    const size_t steps = exact ? 16 : 4;
+    const double much = exact ? 0.99 : 0.25;
+    aggi_gm *g = &c->gm;
+    double best = aggi_gm_prove(c, &g->at, exact), excess = best;
+    size_t t;
+    if (best > g->wanted && (aggi_gm_try_row(g) < best * much || exact)) {
+        excess = aggi_gm_prove(c, &g->to, exact);
+        (void)aggi_gm_is_better(g, excess, &best);
+    }
+    for (t = 0; t < steps && best > g->wanted; t++) {
+        const double before = best;
+        excess = aggi_gm_true_step(c, exact, &best);
+        if (!(best < before * much)) break;
+    }
+    if (!(excess <= best)) best = aggi_gm_prove(c, &g->at, exact); /* the last one tried was not better */
     c->report.gap = best / (double)g->all;
 }
 
@@ -4698,6 +4739,21 @@ static int aggi_gm_coincide(aggi_call *c, size_t center) {
     return aggi_combine(c, &blend);
 }
 
+/* Are some rows so close and some so far, as the centre sees it, that the angles between them need
+   distances in double? An angle is off by about 2^-22 times the ratio of the two distances. Many
+   rows rather take a step or two. */
+static int aggi_gm_is_rough(const aggi_gm *g) {
+    double sum = 0, inverse = 0;
+    size_t i;
+    if (sizeof(agg_real) > sizeof(float) || g->all >= AGGI_GRAM) return 0;
+    for (i = 0; i < g->n; i++) {
+        const double away = aggi_ratio(g->away[i], g->root);
+        sum += away;
+        if (away > 0) inverse += 1 / away;
+    }
+    return sum > AGGI_SPREAD && inverse > AGGI_SPREAD;
+}
+
 /* Distances, solve, prove. */
 static int aggi_gm_attempt(aggi_call *c, int exact) {
     aggi_gm *g = &c->gm;
@@ -4710,10 +4766,12 @@ static int aggi_gm_attempt(aggi_call *c, int exact) {
     g->avx2 = c->avx2;
     g->root = aggi_pair_root(&c->pairs, radius);
     aggi_gm_split(c, center);
+    c->report.gap = aggi_infinity();
+    if (!exact && aggi_gm_is_rough(g)) return AGG_OK;
     aggi_gm_find_force(c);
     aggi_gm_squares(c, radius);
     aggi_gm_solve(g);
-    aggi_gm_polish(c);
+    aggi_gm_polish(c, exact);
     return AGG_OK;
 }
 
