@@ -816,12 +816,14 @@ AGGI_END_CODE
   #define AGGI_HUGE_SEEN AGGI_HUGE /* a part of a sum beyond this foretells it */
   #define AGGI_LIGHT  (-1022)      /* weights below 2^AGGI_LIGHT are lifted by 2^AGGI_LIFT */
   #define AGGI_LIFT   0
+  #define AGGI_LARGE  400u         /* 2^this and its square are harmless, but worth a look */
 #else
   #define AGGI_TINY 1e-24
   #define AGGI_HUGE 1e300
   #define AGGI_HUGE_SEEN 1e33
   #define AGGI_LIGHT  (-90)
   #define AGGI_LIFT   100
+  #define AGGI_LARGE  40u
 #endif
 
 /* clang-format on */
@@ -1058,6 +1060,7 @@ typedef struct aggi_pairs {
     size_t center;
     int *size;      /* n: row i is taken 2^-size_i times as large, as seen from there */
     agg_real *pack; /* slices x n in threes x AGGI_PACKED: those rows, a block of coordinates */
+    double *scale;  /* slices x n in threes: what they are in units of there, if it is not 1 */
 } aggi_pairs;
 
 static size_t aggi_threes(size_t n) { return (n + 2) / 3; }
@@ -1075,6 +1078,7 @@ static void aggi_pairs_layout(aggi_pairs *p, aggi_arena *a, const agg_desc *d, s
     if (!aggi_has_gram(n, d->dim)) return;
     p->size = (int *)aggi_take(a, n, sizeof *p->size);
     p->pack = (agg_real *)aggi_take(a, slices * 3 * aggi_threes(n), AGGI_PACKED * sizeof *p->pack);
+    p->scale = aggi_take_f64(a, slices * 3 * aggi_threes(n));
 }
 
 #define AGGI_LESSER  1u
@@ -1879,6 +1883,12 @@ AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
 
 /* clang-format off */
 
+/* A number of 2^AGGI_LARGE or more, or one that is not finite, has an exponent that carries into the
+   sign when this is added. */
+#define AGGI_REAL_SIGN (~(~(aggi_word)0 >> 1))
+#define AGGI_CARRY                                                                                 \
+    (AGGI_REAL_SIGN - (AGGI_REAL_INF / AGGI_REAL_UNIT / 2 + AGGI_LARGE) * AGGI_REAL_UNIT)
+
 /* v into a register: compilers like to load a row once for each of its uses */
 #ifdef AGGI_X86
   #define AGGI_KEEP(v) __asm__("" : "+x"(v))
@@ -1895,7 +1905,7 @@ AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
     r += w * z;
 
 /* part[3 p + q] += a_p.b_q for three rows each, AGGI_PACKED apart; and for all threes of rows j <=
-   i, twelve of j at a time, so that they stay in the nearest cache */
+   i, twelve of j at a time, so that they stay in the nearest cache. unit: of the rows, if not 1 */
 #define AGGI_GRAM_KERNEL(suffix, attribute, vec)                                                   \
     attribute static void aggi_dots##suffix(const agg_real *a, const agg_real *b, size_t width,    \
                                             double *part) {                                        \
@@ -1932,26 +1942,45 @@ AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
             part[p] += (sum[0] + sum[1]) + (sum[2] + sum[3]);                                      \
         }                                                                                          \
     }                                                                                              \
+    attribute static void aggi_dots_in_units##suffix(const agg_real *a, const agg_real *b,         \
+                                                     size_t width, const double *unit_a,           \
+                                                     const double *unit_b, double *part) {         \
+        double sum[9] = {0};                                                                       \
+        size_t p;                                                                                  \
+        aggi_dots##suffix(a, b, width, sum);                                                       \
+        for (p = 0; p < 9; p++) part[p] += sum[p] * unit_a[p / 3] * unit_b[p % 3];                 \
+    }                                                                                              \
     attribute static void aggi_gram##suffix(const agg_real *pack, size_t threes, size_t width,     \
-                                            aggi_ahead *next, double *part) {                      \
+                                            const double *unit, aggi_ahead *next, double *part) {  \
         const size_t far_apart = 3 * AGGI_PACKED, lines = 200 / threes + 1;                        \
         size_t panel, i, j;                                                                        \
         for (panel = 0; panel < threes; panel += 4) {                                              \
             for (i = panel; i < threes; i++) {                                                     \
                 for (j = panel; j < panel + 4 && j <= i; j++) {                                    \
+                    const agg_real *a = pack + i * far_apart, *b = pack + j * far_apart;           \
+                    double *to = part + 9 * (i * (i + 1) / 2 + j);                                 \
                     aggi_ask(next, lines);                                                         \
-                    aggi_dots##suffix(pack + i * far_apart, pack + j * far_apart, width,           \
-                                      part + 9 * (i * (i + 1) / 2 + j));                           \
+                    if (unit)                                                                      \
+                        aggi_dots_in_units##suffix(a, b, width, unit + 3 * i, unit + 3 * j, to);   \
+                    else                                                                           \
+                        aggi_dots##suffix(a, b, width, to);                                        \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    attribute static void aggi_pack##suffix(const agg_real *AGGI_RESTRICT x,                       \
-                                            const agg_real *AGGI_RESTRICT o, size_t width,         \
-                                            aggi_zoom zoom, agg_real *AGGI_RESTRICT to) {          \
+    attribute static int aggi_pack##suffix(const agg_real *AGGI_RESTRICT x,                        \
+                                           const agg_real *AGGI_RESTRICT o, size_t width,          \
+                                           aggi_zoom zoom, agg_real *AGGI_RESTRICT to) {           \
         const agg_real shrink = (agg_real)zoom.shrink, grow = (agg_real)zoom.grow;                 \
+        aggi_word large = 0, b;                                                                    \
         size_t k;                                                                                  \
-        for (k = 0; k < width; k++) to[k] = (x[k] * shrink - o[k] * shrink) * grow;                \
+        for (k = 0; k < width; k++) {                                                              \
+            const agg_real v = (x[k] * shrink - o[k] * shrink) * grow;                             \
+            memcpy(&b, &v, sizeof b);                                                              \
+            large |= (b & AGGI_REAL_INF) + AGGI_CARRY;                                             \
+            to[k] = v;                                                                             \
+        }                                                                                          \
+        return (large & AGGI_REAL_SIGN) != 0;                                                      \
     }
 #ifdef __AVX__
   AGGI_TWINS(AGGI_GRAM_KERNEL, aggi_wide, aggi_wide)
@@ -1977,29 +2006,67 @@ static int aggi_size_of(int e) {
     return e > most ? most : e < -most ? -most : e;
 }
 
+/* log2 of the largest number of x - o */
+static int aggi_size_between(const agg_real *x, const agg_real *o, size_t count) {
+    double most = 0;
+    size_t k;
+    for (k = 0; k < count; k++) {
+        const double v = aggi_abs((double)x[k] - (double)o[k]);
+        if (!aggi_finite(v)) return 1024;
+        most = aggi_max(most, v);
+    }
+    return most > 0 ? aggi_exponent(most) : 0;
+}
+
+/* Row i is larger in this block than elsewhere: packs it anew and sets its unit, unless that is out
+   of range. Returns whether it did. */
+static int aggi_pack_large(const aggi_call *c, size_t i, size_t at, size_t width, agg_real *to,
+                           double *unit) {
+    const agg_real *x = c->x[i] + at, *o = c->x[c->pairs.center] + at;
+    const int size = aggi_size_of(aggi_size_between(x, o, width)), by = size - c->pairs.size[i];
+    if (by <= 0 || by > 1000) return 0;
+    *unit = aggi_pow2(by);
+    (void)AGGI_TWIN(c->avx2, aggi_pack)(x, o, width, aggi_zoom_by(size), to);
+    return 1;
+}
+
+/* pack = a block of all rows. Returns whether some are in units of their own. */
+static int aggi_gram_pack(const aggi_call *c, size_t at, size_t width, agg_real *pack,
+                          double *unit) {
+    const aggi_pairs *p = &c->pairs;
+    const size_t odd = (AGGI_LANES - width % AGGI_LANES) % AGGI_LANES;
+    int unusual = 0;
+    size_t i;
+    for (i = 0; i < c->n; i++) {
+        agg_real *to = pack + i * AGGI_PACKED;
+        memset(to + width, 0, odd * sizeof *to);
+        unit[i] = 1;
+        if (AGGI_TWIN(c->avx2, aggi_pack)(c->x[i] + at, c->x[p->center] + at, width,
+                                          aggi_zoom_by(p->size[i]), to))
+            unusual |= aggi_pack_large(c, i, at, width, to, unit + i);
+    }
+    return unusual;
+}
+
 static void aggi_gram_run(void *arg, size_t s) {
     const aggi_pairs_job *job = (const aggi_pairs_job *)arg;
     const aggi_call *c = job->c;
-    const aggi_pairs *p = &c->pairs;
     const size_t threes = aggi_threes(c->n), end = aggi_slice_begin(c, s + 1);
-    agg_real *pack = p->pack + s * 3 * aggi_threes(c->desc->n) * AGGI_PACKED;
-    double *part = c->part + s * job->count;
-    size_t at, width, i;
+    agg_real *pack = c->pairs.pack + s * 3 * aggi_threes(c->desc->n) * AGGI_PACKED;
+    double *part = c->part + s * job->count, *unit = c->pairs.scale + s * 3 * threes;
+    size_t at, width;
     memset(part, 0, job->count * sizeof *part);
     memset(pack, 0, 3 * threes * AGGI_PACKED * sizeof *pack);
+    memset(unit, 0, 3 * threes * sizeof *unit);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         aggi_ahead next;
         size_t lanes;
+        int own;
         width = aggi_width(at, end, AGGI_PACKED);
         next = aggi_ahead_make(c, at + width, AGGI_PACKED);
         lanes = (width + AGGI_LANES - 1) / AGGI_LANES * AGGI_LANES;
-        for (i = 0; i < c->n; i++) {
-            agg_real *to = pack + i * AGGI_PACKED;
-            memset(to + width, 0, (lanes - width) * sizeof *to);
-            AGGI_TWIN(c->avx2, aggi_pack)
-            (c->x[i] + at, c->x[p->center] + at, width, aggi_zoom_by(p->size[i]), to);
-        }
-        AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, &next, part);
+        own = aggi_gram_pack(c, at, width, pack, unit);
+        AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, own ? unit : NULL, &next, part);
     }
 }
 
@@ -2092,18 +2159,6 @@ static void aggi_sample_distances(const aggi_call *c, const agg_real *from, cons
     }
 }
 
-/* log2 of the largest number of x - o */
-static int aggi_sample_size(const agg_real *x, const agg_real *o, size_t count) {
-    double most = 0;
-    size_t k;
-    for (k = 0; k < count; k++) {
-        const double v = aggi_abs((double)x[k] - (double)o[k]);
-        if (!aggi_finite(v)) return 1024;
-        most = aggi_max(most, v);
-    }
-    return most > 0 ? aggi_exponent(most) : 0;
-}
-
 /* p->center and p->size by a sample: of some rows the one whose ball of a majority is smallest */
 static void aggi_gram_begin(aggi_call *c) {
     aggi_pairs *p = &c->pairs;
@@ -2125,7 +2180,7 @@ static void aggi_gram_begin(aggi_call *c) {
     }
     for (i = 0; i < n; i++)
         p->size[i] = aggi_size_of(
-            aggi_sample_size(p->pack + i * AGGI_PACKED, p->pack + p->center * AGGI_PACKED, count));
+            aggi_size_between(p->pack + i * AGGI_PACKED, p->pack + p->center * AGGI_PACKED, count));
 }
 
 /* p->center and p->size by a first pass that was not good enough. Returns 0 if they are the same
@@ -2185,7 +2240,7 @@ static int aggi_foresee(aggi_call *c, int exact) {
             unsigned kind = AGGI_FAIR;
             if (!aggi_finite(sum[j]) || sum[j] > AGGI_HUGE_SEEN)
                 kind = AGGI_SHRUNK;
-            else if (sum[j] < AGGI_TINY && aggi_sample_size(sample[i], sample[j], 64) < 0)
+            else if (sum[j] < AGGI_TINY && aggi_size_between(sample[i], sample[j], 64) < 0)
                 kind = AGGI_GROWN;
             c->pairs.mark[i * n + j] = (unsigned char)(AGGI_NOW | kind);
             unusual |= kind != AGGI_FAIR;
