@@ -813,6 +813,7 @@ AGGI_END_CODE
 #ifdef AGG_DOUBLE
   #define AGGI_TINY 1e-280         /* a sum of squares outside these two may have lost terms */
   #define AGGI_HUGE 1e280
+  #define AGGI_VANISH 1e-156       /* the square of a smaller number has no place */
   #define AGGI_HUGE_SEEN AGGI_HUGE /* a part of a sum beyond this foretells it */
   #define AGGI_LIGHT  (-1022)      /* weights below 2^AGGI_LIGHT are lifted by 2^AGGI_LIFT */
   #define AGGI_LIFT   0
@@ -820,6 +821,7 @@ AGGI_END_CODE
 #else
   #define AGGI_TINY 1e-24
   #define AGGI_HUGE 1e300
+  #define AGGI_VANISH 1e-15
   #define AGGI_HUGE_SEEN 1e33
   #define AGGI_LIGHT  (-90)
   #define AGGI_LIFT   100
@@ -1359,6 +1361,7 @@ typedef struct aggi_call {
     double total;
     agg_real *out;   /* dim: the result until it is sure to be one */
     double *key;     /* n: what rows are ranked by */
+    unsigned char *kind; /* n: how the squares of a row are formed: see aggi_roots_from() */
     aggi_item *item; /* 2 n: the ranking */
     double *part;    /* slices x the sums of a kernel */
     aggi_terms terms;
@@ -1382,6 +1385,7 @@ static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
     c->weight = aggi_take_f64(a, n);
     c->out = aggi_take_real(a, c->dim);
     c->key = aggi_take_f64(a, n);
+    c->kind = (unsigned char *)aggi_take(a, n, 1);
     c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
     c->part = aggi_take_f64(a, c->slices * sums);
     aggi_terms_layout(&c->terms, a, n + 1);
@@ -2222,6 +2226,22 @@ static size_t aggi_gram_pairs(aggi_call *c) {
     return aggi_gram_enter_all(c);
 }
 
+/* Short rows, for which a sample would take too long: one number of each row is compared with its
+   neighbour's. Most differ by denormals: all pairs will have to be grown. */
+static int aggi_foresee_short(aggi_call *c) {
+    const agg_real tiny = (agg_real)AGGI_VANISH;
+    const size_t n = c->n, each = c->dim / n;
+    size_t i, tiny_ones = 0;
+    for (i = 0; i + 1 < n; i++) {
+        const agg_real off = c->x[i][i * each] - c->x[i + 1][i * each];
+        tiny_ones += off >= -tiny && off <= tiny && (off > 0 || off < 0);
+    }
+    if (tiny_ones <= n / 2) return 0;
+    for (i = 0; i < n; i++)
+        memset(c->pairs.mark + i * n + i + 1, (int)(AGGI_NOW | AGGI_GROWN), n - i - 1);
+    return 1;
+}
+
 /* Few rows: marks how each pair will have to be summed, by a sample, so that giants do not cost a
    run that is in vain. Returns 0 if all are fair. */
 static int aggi_foresee(aggi_call *c, int exact) {
@@ -2230,9 +2250,9 @@ static int aggi_foresee(aggi_call *c, int exact) {
     double sum[AGGI_GRAM];
     int unusual = 0;
     size_t i, j;
-    if (n >= AGGI_GRAM || c->dim < 8192) return 0;
-    if (exact && sizeof(agg_real) < sizeof(double)) return 0;
+    if (n >= AGGI_GRAM || (exact && sizeof(agg_real) < sizeof(double))) return 0;
     memset(c->pairs.mark, 0, n * n);
+    if (c->dim < 8192) return aggi_foresee_short(c);
     for (i = 0; i < n; i++) (void)aggi_sample(c, c->x[i], 8, sample[i]);
     for (i = 0; i < n; i++) {
         aggi_sample_distances(c, sample[i], sample[0], 64, n, 64, sum);
@@ -2414,18 +2434,42 @@ typedef struct aggi_roots_job {
     const agg_real *const *row; /* n */
     size_t n;
     const agg_real *center;
-    const double *again; /* n: sums, of which the bad ones are formed again; NULL: all are formed */
 } aggi_roots_job;
 
+/* How are the squares of x - v to be formed at first? Fairly, unless a look at some numbers shows
+   that they would vanish: denormals take long. It is but a guess, right or wrong. */
+AGGI_INLINE unsigned aggi_square_foreseen(const agg_real *x, const agg_real *v, size_t dim) {
+    const agg_real tiny = (agg_real)AGGI_VANISH;
+    agg_real any = 0;
+    size_t k, t;
+    for (k = 0, t = 0; t < 8; k += dim / 8, t++) {
+        const agg_real off = v ? x[k] - v[k] : x[k];
+        if (off > tiny || off < -tiny) return AGGI_FAIR;
+        if (off > any || off < any) any = off;
+    }
+    return any > 0 || any < 0 ? AGGI_GROWN : AGGI_FAIR;
+}
+
+/* The squares of all rows are to be formed; c->kind says how. */
 static aggi_roots_job aggi_roots_from(const aggi_call *c, const agg_real *const *row, size_t n,
                                       const agg_real *center) {
     aggi_roots_job job;
+    size_t i;
     job.c = c;
     job.row = row;
     job.n = n;
     job.center = center;
-    job.again = NULL;
+    for (i = 0; i < n; i++)
+        c->kind[i] = (unsigned char)(AGGI_NOW | aggi_square_foreseen(row[i], center, c->dim));
     return job;
+}
+
+/* ||x - v||^2, formed as kind says */
+AGGI_INLINE double aggi_square_of(const aggi_call *c, const agg_real *x, const agg_real *v,
+                                  size_t width, unsigned kind) {
+    const aggi_zoom zoom = aggi_zoom_make(kind % AGGI_NOW);
+    if (kind % AGGI_NOW) return AGGI_TWIN(c->avx2, aggi_square_zoomed)(x, v, width, zoom);
+    return AGGI_TWIN(c->avx2, aggi_square)(x, v, width, zoom);
 }
 
 static void aggi_roots_run(void *arg, size_t s) {
@@ -2433,49 +2477,40 @@ static void aggi_roots_run(void *arg, size_t s) {
     const aggi_call *c = job->c;
     const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
     const agg_real *center = job->center ? job->center + begin : NULL;
-    const aggi_zoom fair = aggi_zoom_make(AGGI_FAIR);
     double *part = c->part + s * job->n;
     size_t i;
-    for (i = 0; i < job->n; i++) {
-        const agg_real *x = job->row[i] + begin;
-        const unsigned kind = job->again ? aggi_zoom_for(job->again[i], 0) : AGGI_FAIR;
-        if (!job->again)
-            part[i] = AGGI_TWIN(c->avx2, aggi_square)(x, center, width, fair);
-        else if (kind != AGGI_FAIR)
-            part[i] =
-                AGGI_TWIN(c->avx2, aggi_square_zoomed)(x, center, width, aggi_zoom_make(kind));
-    }
+    for (i = 0; i < job->n; i++)
+        if (c->kind[i] & AGGI_NOW)
+            part[i] = aggi_square_of(c, job->row[i] + begin, center, width, c->kind[i]);
 }
 
-/* sum[i] = what the slices left for row i; returns whether some sum has to be formed again */
-static int aggi_add_squares(const aggi_roots_job *job, double *sum) {
+/* sum[i] = what the slices left for row i; returns how many are to be formed again */
+static size_t aggi_roots_enter(const aggi_roots_job *job, double *sum) {
     const aggi_call *c = job->c;
-    size_t i, s;
-    int bad = 0;
+    size_t i, s, again = 0;
     for (i = 0; i < job->n; i++) {
+        const unsigned kind = c->kind[i] % AGGI_NOW;
+        unsigned next;
+        if (!(c->kind[i] & AGGI_NOW)) continue;
         sum[i] = c->part[i];
         for (s = 1; s < c->slices; s++) sum[i] += c->part[s * job->n + i];
-        bad |= aggi_zoom_for(sum[i], 0) != AGGI_FAIR;
+        next = aggi_zoom_next(sum[i], kind, 0);
+        c->kind[i] = (unsigned char)(next == kind ? kind : AGGI_NOW | next);
+        again += next != kind;
     }
-    return bad;
+    return again;
 }
 
 /* root[i] = sqrt(||row_i - center||) from the sums that the slices left in c->part */
 static int aggi_roots_of_squares(aggi_roots_job *job, double *root) {
     const aggi_call *c = job->c;
-    size_t i, s;
-    const int bad = aggi_add_squares(job, root);
-    job->again = root;
-    if (bad) aggi_run(c, aggi_roots_run, job);
+    size_t i;
+    int run;
+    for (run = 0; aggi_roots_enter(job, root) && run < 2; run++) aggi_run(c, aggi_roots_run, job);
     for (i = 0; i < job->n; i++) {
-        const unsigned kind = bad ? aggi_zoom_for(root[i], 0) : AGGI_FAIR;
-        double sum = root[i], unit = 1;
-        if (kind != AGGI_FAIR) {
-            for (s = 0, sum = 0; s < c->slices; s++) sum += c->part[s * job->n + i];
-            unit = aggi_pow2(aggi_zoom_make(kind).exponent / 4);
-        }
-        if (!aggi_finite(sum)) return AGGI_NOT_FINITE;
-        root[i] = aggi_root0(aggi_root0(sum)) * unit;
+        const int exponent = aggi_zoom_make(c->kind[i] % AGGI_NOW).exponent;
+        if (!aggi_finite(root[i])) return AGGI_NOT_FINITE;
+        root[i] = aggi_root0(aggi_root0(root[i])) * aggi_pow2(exponent / 4);
     }
     return AGG_OK;
 }
@@ -5066,7 +5101,6 @@ static void aggi_cclip_run(void *arg, size_t s) {
     const aggi_call *c = job->c;
     const size_t end = aggi_slice_begin(c, s + 1);
     double *part = c->part + s * c->n;
-    const aggi_zoom fair = aggi_zoom_make(AGGI_FAIR);
     agg_real v[AGGI_BLOCK];
     size_t at, width, i;
     memset(part, 0, c->n * sizeof *part);
@@ -5076,7 +5110,7 @@ static void aggi_cclip_run(void *arg, size_t s) {
         job->status[s] = aggi_terms_block(c->avx2, job->terms, at, width, v);
         memcpy(job->out + at, v, width * sizeof *v);
         for (i = 0; i < c->n; i++)
-            part[i] += AGGI_TWIN(c->avx2, aggi_square)(c->x[i] + at, v, width, fair);
+            part[i] += aggi_square_of(c, c->x[i] + at, v, width, c->kind[i]);
     }
 }
 

@@ -131,7 +131,8 @@ TEST long_norms(void) {
     X(HARD_RANGE, "rows of any size")                                                              \
     X(HARD_SPIKES, "one number of a row is of any size")                                           \
     X(HARD_EQUAL, "groups of equal rows")                                                          \
-    X(HARD_CLOSE, "pairs that are close and far away")
+    X(HARD_CLOSE, "pairs that are close and far away")                                             \
+    X(HARD_DECOY, "numbers that vanish where one looks, of any size elsewhere")
 #define HARD_X(id, name) id,
 typedef enum hard { HARD_LIST(HARD_X) HARD_COUNT } hard;
 #undef HARD_X
@@ -158,6 +159,17 @@ static double hard_number(hard h, size_t i, size_t k, rng *r) {
     }
 }
 
+/* the numbers by which is guessed how squares are to be formed: all others are as large as the last
+   one, or there are none */
+static void fill_decoy(agg_real *row, const rows *x, rng *r) {
+    const size_t from = x->dim > 8 ? 1 : 0;
+    const double size = fabs((double)any_size(r, 0, 0.98));
+    for (size_t k = 0; k < x->dim; k++) row[k] = (agg_real)((1 + rng_unit(r)) * (double)REAL_TINY);
+    for (size_t k = from; k < x->dim; k++)
+        if (x->dim < 64 || (k % (x->dim / 8) && k % (x->dim / x->n)))
+            row[k] = (agg_real)((2 * rng_unit(r) - 1) * size);
+}
+
 static void fill_hard(rows *x, hard h, rng *r) {
     for (size_t i = 0; i < x->n; i++) {
         agg_real *row = rows_at(x, i);
@@ -167,6 +179,7 @@ static void fill_hard(rows *x, hard h, rng *r) {
             row[k] = (agg_real)((2 * rng_unit(r) - 1) * size);
         if (h == HARD_SHARED && i)
             for (size_t k = 0; k < x->dim; k += 7) row[k] = x->data[k];
+        if (h == HARD_DECOY) fill_decoy(row, x, r);
         if (h == HARD_SPIKES) row[rng_below(r, x->dim)] = any_size(r, 0, 1);
         if (h == HARD_EQUAL && i % 3)
             memcpy(row, rows_at(x, rng_below(r, i)), x->dim * sizeof *row);
@@ -246,6 +259,34 @@ TEST distances(hard h, int exact) {
             if (!(worst <= (exact ? EXACT_ERROR : DISTANCE_ERROR)))
                 FAILm(WHY("%s: n %zu, dim %zu: off by %g", hard_names[h], ns[a], dims[b], worst));
         }
+    PASS();
+}
+
+/* the same of distances from one row, and from 0 */
+TEST norms(hard h) {
+    static const size_t dims[] = {1, 5, 29, 300, 9001};
+    rng r = rng_make(78 + (uint64_t)h);
+    for (size_t b = 0; b < 2 * sizeof dims / sizeof *dims; b++) {
+        rows x = rows_new(10, dims[b / 2]);
+        agg_desc d = agg_make_desc(AGG_CGE, x.n, x.dim, 0);
+        agg_real *zero = (agg_real *)need(calloc(x.dim, sizeof *zero));
+        const agg_real *from = b % 2 ? x.row[0] : zero;
+        void *scratch = need(malloc(agg_scratch_size(&d)));
+        double root[10];
+        aggi_call c;
+        (void)aggi_begin(&c, &d, scratch, agg_scratch_size(&d));
+        fill_hard(&x, h, &r);
+        ASSERT_EQ(AGG_OK, aggi_find_roots(&c, x.row, x.n, b % 2 ? x.row[0] : NULL, root));
+        for (size_t i = 0; i < x.n; i++) {
+            const long double got = (long double)root[i] * (long double)root[i];
+            const long double want = sqrtl(ref_dist2(x.row[i], from, x.dim));
+            if (!(fabsl(got - want) <= (long double)DISTANCE_ERROR * want))
+                FAILm(WHY("%s: dim %zu: %Lg, true %Lg", hard_names[h], x.dim, got, want));
+        }
+        free(zero);
+        free(scratch);
+        rows_free(&x);
+    }
     PASS();
 }
 
@@ -371,6 +412,7 @@ SUITE(distance) {
         RUN_TESTp(distances, (hard)h, 0);
         RUN_TESTp(distances, (hard)h, 1);
     }
+    for (int h = 0; h < HARD_COUNT; h++) RUN_TEST1(norms, (hard)h);
     RUN_TEST(same_bits_everywhere);
     for (size_t i = 0; i < sizeof choosing / sizeof *choosing; i++)
         RUN_TEST1(scaled_ties, choosing[i]);
