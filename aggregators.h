@@ -1353,6 +1353,7 @@ typedef struct aggi_call {
     size_t dim, slices; /* numbers of a row, and the parts they are cut into, one for each job */
     int avx2;
     int scanned; /* every row was looked at for NaN and Inf: see aggi_aggregate() */
+    size_t *clean; /* slices: up to here all rows sent are known to be finite: see aggi_scan() */
     aggi_senders sent;
     const agg_real **x; /* n: the rows in play: those sent, or what pre-aggregations made of them */
     size_t n, f;        /* how many, and how many adversaries may be among them */
@@ -1379,6 +1380,7 @@ typedef struct aggi_call {
 /* what every call needs; sums: the most that a kernel makes */
 static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
     const size_t n = c->desc->n;
+    c->clean = aggi_take_size(a, c->slices);
     c->sent.row = aggi_take_rows(a, n);
     c->sent.id = aggi_take_size(a, n);
     c->x = aggi_take_rows(a, n);
@@ -2494,7 +2496,7 @@ static size_t aggi_roots_enter(const aggi_roots_job *job, double *sum) {
         if (!(c->kind[i] & AGGI_NOW)) continue;
         sum[i] = c->part[i];
         for (s = 1; s < c->slices; s++) sum[i] += c->part[s * job->n + i];
-        next = aggi_zoom_next(sum[i], kind, 0);
+        next = aggi_is_number(sum[i]) ? aggi_zoom_next(sum[i], kind, 0) : kind; /* NaN: convicted */
         c->kind[i] = (unsigned char)(next == kind ? kind : AGGI_NOW | next);
         again += next != kind;
     }
@@ -2744,14 +2746,27 @@ static void aggi_sum_terms(int avx2, const aggi_terms *t, size_t at, size_t widt
 }
 
 /* Where a sum of giants overflowed: again, shrunk. Returns AGGI_NOT_FINITE if that does not help,
-   since some row is not finite. */
+   since some row is not finite; all numbers before it are then. */
 static int aggi_mend_terms(int avx2, const aggi_terms *t, size_t at, size_t width, agg_real *acc) {
     const double shrink = aggi_pow2(-40); /* for fewer than 2^38 rows */
-    agg_real shrunk[AGGI_SPAN];
-    aggi_sum_terms(avx2, t, at, width, shrink, shrunk);
-    if (!AGGI_TWIN(avx2, aggi_scan_row)(shrunk, width)) return AGGI_NOT_FINITE;
-    AGGI_TWIN(avx2, aggi_mend)(acc, shrunk, 1 / shrink, width);
+    agg_real shrunk[AGGI_COLS];
+    size_t k, here;
+    for (k = 0; k < width; k += here) {
+        here = aggi_width(k, width, AGGI_COLS);
+        if (AGGI_TWIN(avx2, aggi_scan_row)(acc + k, here)) continue;
+        aggi_sum_terms(avx2, t, at + k, here, shrink, shrunk);
+        if (!AGGI_TWIN(avx2, aggi_scan_row)(shrunk, here)) return AGGI_NOT_FINITE;
+        AGGI_TWIN(avx2, aggi_mend)(acc + k, shrunk, 1 / shrink, here);
+    }
     return AGG_OK;
+}
+
+/* how many numbers at the front are finite, at least */
+static size_t aggi_finite_front(int avx2, const agg_real *x, size_t width) {
+    size_t k = 0;
+    while (k + AGGI_COLS < width && AGGI_TWIN(avx2, aggi_scan_row)(x + k, AGGI_COLS))
+        k += AGGI_COLS;
+    return k;
 }
 
 /* acc = coordinates [at, at + width) of the sum, width <= AGGI_SPAN */
@@ -2783,7 +2798,11 @@ static void aggi_combine_run(void *arg, size_t s) {
     for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
         width = aggi_width(at, end, span);
         job->status[s] = aggi_terms_block(job->c->avx2, job->terms, at, width, acc);
-        if (job->status[s]) return;
+        job->c->clean[s] = at;
+        if (job->status[s]) {
+            job->c->clean[s] += aggi_finite_front(job->c->avx2, acc, width);
+            return;
+        }
         memcpy(job->out + at, acc, width * sizeof *acc);
     }
 }
@@ -3421,6 +3440,7 @@ static int aggi_window_slice(const aggi_window_job *job, aggi_block *b, size_t s
     size_t at, width;
     for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
         width = aggi_place_block(job, b, at, end);
+        job->c->clean[s] = at;
         if (aggi_window_block(job, b)) return AGGI_NOT_FINITE;
         memcpy(job->c->out + at, b->out, width * sizeof *b->out);
         if (b->tally && ((at + width) % AGGI_CHUNK == 0 || end - (at + width) < AGGI_GROUP))
@@ -6166,6 +6186,12 @@ static size_t aggi_begin(aggi_call *c, const agg_desc *d, void *scratch, size_t 
     return aggi_arena_size(&a);
 }
 
+/* nothing is known about the rows */
+static void aggi_all_dirty(const aggi_call *c) {
+    size_t s;
+    for (s = 0; s < c->slices; s++) c->clean[s] = aggi_slice_begin(c, s);
+}
+
 /* the rows that are there */
 static void aggi_collect(aggi_call *c, const agg_real *const *rows) {
     size_t i;
@@ -6175,12 +6201,13 @@ static void aggi_collect(aggi_call *c, const agg_real *const *rows) {
         c->sent.row[c->sent.n++] = rows[i];
     }
     c->report.dropped = c->desc->n - c->sent.n;
+    aggi_all_dirty(c);
 }
 
 /* part: for each row whether some number of the slice is not finite */
 static void aggi_scan_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
-    const size_t begin = aggi_slice_begin(c, s), end = aggi_slice_begin(c, s + 1);
+    const size_t begin = c->clean[s], end = aggi_slice_begin(c, s + 1);
     double *odd = c->part + s * c->sent.n;
     size_t i, at, width;
     for (i = 0; i < c->sent.n; i++) {
@@ -6192,10 +6219,13 @@ static void aggi_scan_run(void *arg, size_t s) {
     }
 }
 
-/* reads all rows and drops those with a NaN or Inf */
+/* Reads all rows and drops those with a NaN or Inf. The kernels that a NaN or Inf stops, as the sum
+   of all rows or a column has it, leave in c->clean how far they came: before that there is none.
+   Other kernels come to their end; of rows made by pre-aggregations nothing is known. */
 static void aggi_scan(aggi_call *c) {
     aggi_senders *sent = &c->sent;
     size_t i, s, m = 0;
+    if (aggi_has_pre(c->desc)) aggi_all_dirty(c);
     aggi_run(c, aggi_scan_run, c);
     for (i = 0; i < sent->n; i++) {
         double odd = 0;
