@@ -801,7 +801,8 @@ AGGI_END_CODE
 #define AGGI_LINE   (64 / sizeof(agg_real)) /* coordinates in a cache line */
 #define AGGI_STRIP  ((size_t)128)  /* coordinates mixed together */
 #define AGGI_TABLES ((size_t)16)   /* sets of subsets that stay in the cache */
-#define AGGI_SPAN   ((size_t)1024) /* coordinates of many rows that are summed in one go */
+#define AGGI_SPAN   ((size_t)2048) /* coordinates of many rows that are summed in one go, */
+#define AGGI_AHEAD  ((size_t)96)   /* and how many before their turn they are asked for */
 #define AGGI_BUNCH  ((size_t)16)   /* rows summed in registers */
 #define AGGI_SLICES 16             /* parts of the coordinates, at most: jobs of a kernel */
 #define AGGI_FAR    65536.0        /* GM: rows beyond this many radii are only a direction */
@@ -1043,9 +1044,11 @@ typedef struct aggi_terms {
     agg_real *weight, share;
     double factor;
     size_t n, light;
+    size_t dim; /* numbers of a row */
 } aggi_terms;
 
-static void aggi_terms_layout(aggi_terms *t, aggi_arena *a, size_t n) {
+static void aggi_terms_layout(aggi_terms *t, aggi_arena *a, size_t n, size_t dim) {
+    t->dim = dim;
     t->row = aggi_take_rows(a, n);
     t->weight = aggi_take_real(a, n);
 }
@@ -1380,17 +1383,17 @@ typedef struct aggi_call {
 /* what every call needs; sums: the most that a kernel makes */
 static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
     const size_t n = c->desc->n;
-    c->clean = aggi_take_size(a, c->slices);
     c->sent.row = aggi_take_rows(a, n);
     c->sent.id = aggi_take_size(a, n);
     c->x = aggi_take_rows(a, n);
     c->weight = aggi_take_f64(a, n);
     c->out = aggi_take_real(a, c->dim);
     c->key = aggi_take_f64(a, n);
-    c->kind = (unsigned char *)aggi_take(a, n, 1);
     c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
     c->part = aggi_take_f64(a, c->slices * sums);
-    aggi_terms_layout(&c->terms, a, n + 1);
+    aggi_terms_layout(&c->terms, a, n + 1, c->dim);
+    c->clean = aggi_take_size(a, c->slices);
+    c->kind = (unsigned char *)aggi_take(a, n, 1);
 }
 
 /* options and their defaults */
@@ -2627,6 +2630,7 @@ typedef struct aggi_bunch {
     const agg_real *const *row;
     const agg_real *weight, *base;
     size_t n;
+    size_t ahead; /* prefetched are numbers so much further on; 0: nothing */
     agg_real shrink, share;
     int first, last;
 } aggi_bunch;
@@ -2656,6 +2660,10 @@ typedef struct aggi_bunch {
                 const agg_real *x = g->row[i] + at + k;                                            \
                 w = g->weight[i];                                                                  \
                 (void)w;                                                                           \
+                if (g->ahead) {                                                                    \
+                    AGGI_PREFETCH(x + g->ahead);                                                   \
+                    AGGI_PREFETCH(x + g->ahead + 2 * step);                                        \
+                }                                                                                  \
                 AGGI_LOAD(u, x);                                                                   \
                 s0 += WEIGH(SHRINK(u) - b0);                                                       \
                 AGGI_LOAD(u, x + step);                                                            \
@@ -2725,6 +2733,13 @@ static void aggi_add_bunch(int avx2, const aggi_bunch *g, size_t at, size_t widt
         AGGI_TWIN(avx2, aggi_bunch_plain)(g, at, width, acc);
 }
 
+/* How far to prefetch, up to coordinate `end`: many long rows, read a piece at a time, are more than
+   the machine foresees. */
+static size_t aggi_terms_ahead(const aggi_terms *t, size_t end) {
+    return t->n > AGGI_BUNCH && t->dim >= 4 * AGGI_SPAN && t->dim - end >= AGGI_AHEAD ? AGGI_AHEAD
+                                                                                      : 0;
+}
+
 /* acc = shrink times coordinates [at, at + width) of the sum */
 static void aggi_sum_terms(int avx2, const aggi_terms *t, size_t at, size_t width, double shrink,
                            agg_real *acc) {
@@ -2732,6 +2747,7 @@ static void aggi_sum_terms(int avx2, const aggi_terms *t, size_t at, size_t widt
     size_t i;
     g.base = t->base;
     g.share = t->share;
+    g.ahead = aggi_terms_ahead(t, at + width);
     g.last = 0;
     for (i = 0; !g.last; i += g.n) {
         const int light = i < t->light;
@@ -2785,6 +2801,7 @@ typedef struct aggi_combine_job {
     const aggi_call *c;
     const aggi_terms *terms;
     agg_real *out;
+    int in_place; /* out is none of the rows, which are few: the sum is made there */
     int status[AGGI_SLICES];
 } aggi_combine_job;
 
@@ -2792,10 +2809,11 @@ static void aggi_combine_run(void *arg, size_t s) {
     aggi_combine_job *job = (aggi_combine_job *)arg;
     const size_t end = aggi_slice_begin(job->c, s + 1);
     const size_t span = job->terms->n > AGGI_BUNCH ? AGGI_SPAN : AGGI_BLOCK;
-    agg_real acc[AGGI_SPAN];
+    agg_real memory[AGGI_SPAN];
     size_t at, width;
     job->status[s] = AGG_OK;
     for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
+        agg_real *acc = job->in_place ? job->out + at : memory;
         width = aggi_width(at, end, span);
         job->status[s] = aggi_terms_block(job->c->avx2, job->terms, at, width, acc);
         job->c->clean[s] = at;
@@ -2803,8 +2821,14 @@ static void aggi_combine_run(void *arg, size_t s) {
             job->c->clean[s] += aggi_finite_front(job->c->avx2, acc, width);
             return;
         }
-        memcpy(job->out + at, acc, width * sizeof *acc);
+        if (!job->in_place) memcpy(job->out + at, acc, width * sizeof *acc);
     }
+}
+
+static int aggi_is_term(const aggi_terms *t, const agg_real *row) {
+    size_t i;
+    for (i = 0; i < t->n && t->row[i] != row; i++) continue;
+    return i < t->n || t->base == row;
 }
 
 /* out = the sum of the terms; it may be one of their rows */
@@ -2813,6 +2837,7 @@ static int aggi_add_up(const aggi_call *c, const aggi_terms *terms, agg_real *ou
     job.c = c;
     job.terms = terms;
     job.out = out;
+    job.in_place = terms->n <= AGGI_BUNCH && !aggi_is_term(terms, out);
     aggi_run(c, aggi_combine_run, &job);
     return aggi_any(c, job.status);
 }
@@ -6221,11 +6246,11 @@ static void aggi_scan_run(void *arg, size_t s) {
 
 /* Reads all rows and drops those with a NaN or Inf. The kernels that a NaN or Inf stops, as the sum
    of all rows or a column has it, leave in c->clean how far they came: before that there is none.
-   Other kernels come to their end; of rows made by pre-aggregations nothing is known. */
+   Other kernels come to their end. (Rows made by pre-aggregations are finite: whatever makes them
+   looks at all rows sent.) */
 static void aggi_scan(aggi_call *c) {
     aggi_senders *sent = &c->sent;
     size_t i, s, m = 0;
-    if (aggi_has_pre(c->desc)) aggi_all_dirty(c);
     aggi_run(c, aggi_scan_run, c);
     for (i = 0; i < sent->n; i++) {
         double odd = 0;
