@@ -1946,9 +1946,9 @@ AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
         }                                                                                          \
         for (p = 0; p < 9; p++) {                                                                  \
             const agg_real *v = lane + p * AGGI_LANES;                                             \
-            double sum[4];                                                                         \
-            for (k = 0; k < 4; k++) sum[k] = (double)(v[k] + v[k + 4]);                            \
-            part[p] += (sum[0] + sum[1]) + (sum[2] + sum[3]);                                      \
+            const double v0 = (double)(v[0] + v[4]), v1 = (double)(v[1] + v[5]);                   \
+            const double v2 = (double)(v[2] + v[6]), v3 = (double)(v[3] + v[7]);                   \
+            part[p] += (v0 + v1) + (v2 + v3);                                                      \
         }                                                                                          \
     }                                                                                              \
     attribute static void aggi_dots_in_units##suffix(const agg_real *a, const agg_real *b,         \
@@ -2065,7 +2065,7 @@ static void aggi_gram_run(void *arg, size_t s) {
     double *part = c->part + s * job->count, *unit = c->pairs.scale + s * 3 * threes;
     size_t at, width;
     memset(part, 0, job->count * sizeof *part);
-    memset(pack, 0, 3 * threes * AGGI_PACKED * sizeof *pack);
+    memset(pack + c->n * AGGI_PACKED, 0, (3 * threes - c->n) * AGGI_PACKED * sizeof *pack);
     memset(unit, 0, 3 * threes * sizeof *unit);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         aggi_ahead next;
