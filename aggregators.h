@@ -1355,7 +1355,7 @@ typedef struct aggi_call {
     agg_report report;
     size_t dim, slices; /* numbers of a row, and the parts they are cut into, one for each job */
     int avx2;
-    int scanned; /* every row was looked at for NaN and Inf: see aggi_aggregate() */
+    int scanned;   /* every row was looked at for NaN and Inf: see aggi_aggregate() */
     size_t *clean; /* slices: up to here all rows sent are known to be finite: see aggi_scan() */
     aggi_senders sent;
     const agg_real **x; /* n: the rows in play: those sent, or what pre-aggregations made of them */
@@ -1363,11 +1363,11 @@ typedef struct aggi_call {
     size_t pivot;       /* MoNNA's row among them; n: it is not there */
     double *weight;     /* n: result of a rule that mixes rows: sum_i weight_i x_i / total */
     double total;
-    agg_real *out;   /* dim: the result until it is sure to be one */
-    double *key;     /* n: what rows are ranked by */
+    agg_real *out;       /* dim: the result until it is sure to be one */
+    double *key;         /* n: what rows are ranked by */
     unsigned char *kind; /* n: how the squares of a row are formed: see aggi_roots_from() */
-    aggi_item *item; /* 2 n: the ranking */
-    double *part;    /* slices x the sums of a kernel */
+    aggi_item *item;     /* 2 n: the ranking */
+    double *part;        /* slices x the sums of a kernel */
     aggi_terms terms;
     aggi_pairs pairs;
     aggi_columns columns;
@@ -1892,8 +1892,8 @@ AGGI_INLINE void aggi_ask(aggi_ahead *h, size_t lines) {
 
 /* clang-format off */
 
-/* A number of 2^AGGI_LARGE or more, or one that is not finite, has an exponent that carries into the
-   sign when this is added. */
+/* A number of 2^AGGI_LARGE or more, or one that is not finite, has an exponent that carries into
+   the sign when this is added. */
 #define AGGI_REAL_SIGN (~(~(aggi_word)0 >> 1))
 #define AGGI_CARRY                                                                                 \
     (AGGI_REAL_SIGN - (AGGI_REAL_INF / AGGI_REAL_UNIT / 2 + AGGI_LARGE) * AGGI_REAL_UNIT)
@@ -2377,6 +2377,13 @@ AGGI_INLINE double aggi_sum_square_lanes(agg_real *lane) {
 #define AGGI_BY_SHRINK(u) ((u) * shrink)
 #define AGGI_BY_GROW(u)   ((u) * grow)
 
+#define AGGI_SQUARE_ADD(p, vec, SHRINK, GROW)                                                      \
+    AGGI_LOAD(u, x + k + p * step);                                                                \
+    AGGI_LOAD(w, y + k + p * step);                                                                \
+    u = GROW(SHRINK(u) - SHRINK(w));                                                               \
+    s##p += u * u;
+#define AGGI_SQUARE_STORE(p, vec, SHRINK, GROW) AGGI_STORE(lane + first + p * step, s##p);
+
 #define AGGI_SQUARE_TEMPLATE(name, attribute, vec, SHRINK, GROW)                                   \
     attribute static double name(const agg_real *x, const agg_real *v, size_t width,               \
                                  aggi_zoom z) {                                                    \
@@ -2394,27 +2401,9 @@ AGGI_INLINE double aggi_sum_square_lanes(agg_real *lane) {
             for (first = 0; first < AGGI_SQUARE_LANES; first += 4 * step) {                        \
                 vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, u, w;                                  \
                 for (k = first; k < whole; k += AGGI_SQUARE_LANES) {                               \
-                    AGGI_LOAD(u, x + k);                                                           \
-                    AGGI_LOAD(w, y + k);                                                           \
-                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
-                    s0 += u * u;                                                                   \
-                    AGGI_LOAD(u, x + k + step);                                                    \
-                    AGGI_LOAD(w, y + k + step);                                                    \
-                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
-                    s1 += u * u;                                                                   \
-                    AGGI_LOAD(u, x + k + 2 * step);                                                \
-                    AGGI_LOAD(w, y + k + 2 * step);                                                \
-                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
-                    s2 += u * u;                                                                   \
-                    AGGI_LOAD(u, x + k + 3 * step);                                                \
-                    AGGI_LOAD(w, y + k + 3 * step);                                                \
-                    u = GROW(SHRINK(u) - SHRINK(w));                                               \
-                    s3 += u * u;                                                                   \
+                    AGGI_EACH4(AGGI_SQUARE_ADD, vec, SHRINK, GROW)                                 \
                 }                                                                                  \
-                AGGI_STORE(lane + first, s0);                                                      \
-                AGGI_STORE(lane + first + step, s1);                                               \
-                AGGI_STORE(lane + first + 2 * step, s2);                                           \
-                AGGI_STORE(lane + first + 3 * step, s3);                                           \
+                AGGI_EACH4(AGGI_SQUARE_STORE, vec, SHRINK, GROW)                                   \
             }                                                                                      \
             for (k = whole; k < here; k++) {                                                       \
                 t = GROW(SHRINK(x[k]) - SHRINK(y[k]));                                             \
@@ -2639,6 +2628,18 @@ typedef struct aggi_bunch {
 
 #define AGGI_BY_WEIGHT(u) ((u) * w)
 
+#define AGGI_BUNCH_BASE(p, vec, SHRINK, WEIGH)                                                     \
+    AGGI_LOAD(b##p, base + k + p * step);                                                          \
+    b##p = SHRINK(b##p);
+#define AGGI_BUNCH_ADD(p, vec, SHRINK, WEIGH)                                                      \
+    AGGI_LOAD(u, x + p * step);                                                                    \
+    s##p += WEIGH(SHRINK(u) - b##p);
+#define AGGI_BUNCH_GO_ON(p, vec, SHRINK, WEIGH)                                                    \
+    AGGI_LOAD(u, acc + k + p * step);                                                              \
+    s##p += u;
+#define AGGI_BUNCH_END(p, vec, SHRINK, WEIGH)   s##p = s##p * g->share + b##p;
+#define AGGI_BUNCH_STORE(p, vec, SHRINK, WEIGH) AGGI_STORE(acc + k + p * step, s##p);
+
 #define AGGI_BUNCH_TEMPLATE(name, attribute, vec, SHRINK, WEIGH)                                   \
     attribute static void name(const aggi_bunch *g, size_t at, size_t width, agg_real *acc) {      \
         const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
@@ -2648,14 +2649,7 @@ typedef struct aggi_bunch {
         (void)shrink;                                                                              \
         for (k = 0; k + 4 * step <= width; k += 4 * step) {                                        \
             vec b0, b1, b2, b3, s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, u;                         \
-            AGGI_LOAD(b0, base + k);                                                               \
-            AGGI_LOAD(b1, base + k + step);                                                        \
-            AGGI_LOAD(b2, base + k + 2 * step);                                                    \
-            AGGI_LOAD(b3, base + k + 3 * step);                                                    \
-            b0 = SHRINK(b0);                                                                       \
-            b1 = SHRINK(b1);                                                                       \
-            b2 = SHRINK(b2);                                                                       \
-            b3 = SHRINK(b3);                                                                       \
+            AGGI_EACH4(AGGI_BUNCH_BASE, vec, SHRINK, WEIGH)                                        \
             for (i = 0; i < g->n; i++) {                                                           \
                 const agg_real *x = g->row[i] + at + k;                                            \
                 w = g->weight[i];                                                                  \
@@ -2664,35 +2658,15 @@ typedef struct aggi_bunch {
                     AGGI_PREFETCH(x + g->ahead);                                                   \
                     AGGI_PREFETCH(x + g->ahead + 2 * step);                                        \
                 }                                                                                  \
-                AGGI_LOAD(u, x);                                                                   \
-                s0 += WEIGH(SHRINK(u) - b0);                                                       \
-                AGGI_LOAD(u, x + step);                                                            \
-                s1 += WEIGH(SHRINK(u) - b1);                                                       \
-                AGGI_LOAD(u, x + 2 * step);                                                        \
-                s2 += WEIGH(SHRINK(u) - b2);                                                       \
-                AGGI_LOAD(u, x + 3 * step);                                                        \
-                s3 += WEIGH(SHRINK(u) - b3);                                                       \
+                AGGI_EACH4(AGGI_BUNCH_ADD, vec, SHRINK, WEIGH)                                     \
             }                                                                                      \
             if (!g->first) {                                                                       \
-                AGGI_LOAD(u, acc + k);                                                             \
-                s0 += u;                                                                           \
-                AGGI_LOAD(u, acc + k + step);                                                      \
-                s1 += u;                                                                           \
-                AGGI_LOAD(u, acc + k + 2 * step);                                                  \
-                s2 += u;                                                                           \
-                AGGI_LOAD(u, acc + k + 3 * step);                                                  \
-                s3 += u;                                                                           \
+                AGGI_EACH4(AGGI_BUNCH_GO_ON, vec, SHRINK, WEIGH)                                   \
             }                                                                                      \
             if (g->last) {                                                                         \
-                s0 = s0 * g->share + b0;                                                           \
-                s1 = s1 * g->share + b1;                                                           \
-                s2 = s2 * g->share + b2;                                                           \
-                s3 = s3 * g->share + b3;                                                           \
+                AGGI_EACH4(AGGI_BUNCH_END, vec, SHRINK, WEIGH)                                     \
             }                                                                                      \
-            AGGI_STORE(acc + k, s0);                                                               \
-            AGGI_STORE(acc + k + step, s1);                                                        \
-            AGGI_STORE(acc + k + 2 * step, s2);                                                    \
-            AGGI_STORE(acc + k + 3 * step, s3);                                                    \
+            AGGI_EACH4(AGGI_BUNCH_STORE, vec, SHRINK, WEIGH)                                       \
         }                                                                                          \
         for (; k < width; k++) {                                                                   \
             const agg_real b = SHRINK(base[k]);                                                    \
@@ -2733,8 +2707,8 @@ static void aggi_add_bunch(int avx2, const aggi_bunch *g, size_t at, size_t widt
         AGGI_TWIN(avx2, aggi_bunch_plain)(g, at, width, acc);
 }
 
-/* How far to prefetch, up to coordinate `end`: many long rows, read a piece at a time, are more than
-   the machine foresees. */
+/* How far to prefetch, up to coordinate `end`: many long rows, read a piece at a time, are more
+   than the machine foresees. */
 static size_t aggi_terms_ahead(const aggi_terms *t, size_t end) {
     return t->n > AGGI_BUNCH && t->dim >= 4 * AGGI_SPAN && t->dim - end >= AGGI_AHEAD ? AGGI_AHEAD
                                                                                       : 0;
@@ -4819,7 +4793,8 @@ static void aggi_gm_polish(aggi_call *c, int exact) {
         excess = aggi_gm_true_step(c, exact, &best);
         if (!(best < before * much)) break;
     }
-    if (!(excess <= best)) best = aggi_gm_prove(c, &g->at, exact); /* the last one tried was not better */
+    if (!(excess <= best)) /* the last one tried was not better */
+        best = aggi_gm_prove(c, &g->at, exact);
     c->report.gap = best / (double)g->all;
 }
 
@@ -5154,8 +5129,7 @@ static void aggi_cclip_run(void *arg, size_t s) {
         width = aggi_width(at, end, AGGI_BLOCK);
         job->status[s] = aggi_terms_block(c->avx2, job->terms, at, width, v);
         memcpy(job->out + at, v, width * sizeof *v);
-        for (i = 0; i < c->n; i++)
-            part[i] += aggi_square_of(c, c->x[i] + at, v, width, c->kind[i]);
+        for (i = 0; i < c->n; i++) part[i] += aggi_square_of(c, c->x[i] + at, v, width, c->kind[i]);
     }
 }
 
@@ -5754,6 +5728,28 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
 
 /* clang-format off */
 
+/* the sums of s and each subset of a and b, in the order of their bits */
+#define AGGI_FOUR_SUBSETS(t, s)                                                                    \
+    v = s;                                                                                         \
+    AGGI_STORE(t, v);                                                                              \
+    v = s + a;                                                                                     \
+    AGGI_STORE(t + AGGI_LINE, v);                                                                  \
+    v = s + b;                                                                                     \
+    AGGI_STORE(t + 2 * AGGI_LINE, v);                                                              \
+    v = s + (a + b);                                                                               \
+    AGGI_STORE(t + 3 * AGGI_LINE, v);
+
+/* new row p of four: its sum, of the first and the second half of a line */
+#define AGGI_SUBSET_ZERO(p, vec, t, o) vec s##p = {0}, z##p = {0};
+#define AGGI_SUBSET_ADD(p, vec, t, o)                                                              \
+    AGGI_LOAD(v, t + o[p]);                                                                        \
+    s##p += v;                                                                                     \
+    AGGI_LOAD(v, t + o[p] + step);                                                                 \
+    z##p += v;
+#define AGGI_SUBSET_STORE(p, vec, to, o)                                                           \
+    AGGI_ADD_TO(vec, to + p * stride, s##p);                                                       \
+    AGGI_ADD_TO(vec, to + p * stride + step, z##p);
+
 /* the bits of a subset are those of its place in the table */
 #define AGGI_MIX_KERNELS(suffix, attribute, vec)                                                   \
     attribute static void aggi_fill_strip##suffix(const aggi_call *c, size_t at, size_t width,     \
@@ -5767,28 +5763,20 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
     }                                                                                              \
     attribute static void aggi_sum_subsets##suffix(const agg_real *x, size_t stride,               \
                                                    agg_real *table) {                              \
-        size_t k, l;                                                                               \
+        const vec none = {0};                                                                      \
+        size_t k;                                                                                  \
         for (k = 0; k < AGGI_LINE; k += sizeof(vec) / sizeof *x) {                                 \
             agg_real *t = table + k;                                                               \
-            vec a, b, c, d, s = {0};                                                               \
+            vec a, b, c, d, v;                                                                     \
             AGGI_LOAD(a, x + k);                                                                   \
             AGGI_LOAD(b, x + stride + k);                                                          \
             AGGI_LOAD(c, x + 2 * stride + k);                                                      \
             AGGI_LOAD(d, x + 3 * stride + k);                                                      \
-            for (l = 0; l < 2; l++, t += 4 * AGGI_LINE, s = c) {                                   \
-                vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
-                AGGI_STORE(t, s);                                                                  \
-                AGGI_STORE(t + AGGI_LINE, sa);                                                     \
-                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                 \
-                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                                \
-            }                                                                                      \
-            for (l = 0, s = d; l < 2; l++, t += 4 * AGGI_LINE, s = c + d) {                        \
-                vec sa = s + a, sb = s + b, sab = s + (a + b);                                     \
-                AGGI_STORE(t, s);                                                                  \
-                AGGI_STORE(t + AGGI_LINE, sa);                                                     \
-                AGGI_STORE(t + 2 * AGGI_LINE, sb);                                                 \
-                AGGI_STORE(t + 3 * AGGI_LINE, sab);                                                \
-            }                                                                                      \
+            AGGI_FOUR_SUBSETS(t, none)                                                             \
+            AGGI_FOUR_SUBSETS(t + 4 * AGGI_LINE, c)                                                \
+            AGGI_FOUR_SUBSETS(t + 8 * AGGI_LINE, d)                                                \
+            c += d;                                                                                \
+            AGGI_FOUR_SUBSETS(t + 12 * AGGI_LINE, c)                                               \
         }                                                                                          \
     }                                                                                              \
     attribute static void aggi_add_subsets##suffix(const agg_real *table,                          \
@@ -5800,34 +5788,12 @@ AGGI_INLINE void aggi_finish_row_body(const agg_real *AGGI_RESTRICT sum,
             const unsigned char *o = offset;                                                       \
             const agg_real *t = table + k;                                                         \
             agg_real *to = sum + k;                                                                \
-            vec a0 = {0}, a1 = {0}, b0 = {0}, b1 = {0};                                            \
-            vec c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0}, v;                                         \
+            vec v;                                                                                 \
+            AGGI_EACH4(AGGI_SUBSET_ZERO, vec, t, o)                                                \
             for (g = 0; g < groups; g++, o += AGGI_FOUR, t += 16 * AGGI_LINE) {                    \
-                AGGI_LOAD(v, t + o[0]);                                                            \
-                a0 += v;                                                                           \
-                AGGI_LOAD(v, t + o[0] + step);                                                     \
-                a1 += v;                                                                           \
-                AGGI_LOAD(v, t + o[1]);                                                            \
-                b0 += v;                                                                           \
-                AGGI_LOAD(v, t + o[1] + step);                                                     \
-                b1 += v;                                                                           \
-                AGGI_LOAD(v, t + o[2]);                                                            \
-                c0 += v;                                                                           \
-                AGGI_LOAD(v, t + o[2] + step);                                                     \
-                c1 += v;                                                                           \
-                AGGI_LOAD(v, t + o[3]);                                                            \
-                d0 += v;                                                                           \
-                AGGI_LOAD(v, t + o[3] + step);                                                     \
-                d1 += v;                                                                           \
+                AGGI_EACH4(AGGI_SUBSET_ADD, vec, t, o)                                             \
             }                                                                                      \
-            AGGI_ADD_TO(vec, to, a0);                                                              \
-            AGGI_ADD_TO(vec, to + step, a1);                                                       \
-            AGGI_ADD_TO(vec, to + stride, b0);                                                     \
-            AGGI_ADD_TO(vec, to + stride + step, b1);                                              \
-            AGGI_ADD_TO(vec, to + 2 * stride, c0);                                                 \
-            AGGI_ADD_TO(vec, to + 2 * stride + step, c1);                                          \
-            AGGI_ADD_TO(vec, to + 3 * stride, d0);                                                 \
-            AGGI_ADD_TO(vec, to + 3 * stride + step, d1);                                          \
+            AGGI_EACH4(AGGI_SUBSET_STORE, vec, to, o)                                              \
         }                                                                                          \
     }
 #define AGGI_ADD_TO(vec, to, v)                                                                    \
