@@ -161,7 +161,7 @@ static void show_goal(paper_claims *c, const study *s) {
     paper_note(c,
                "%s, the recipe of tasks.h, %d seeds from %d: a run fails if one of its last %d "
                "exams is below %g. All once, all stay: the x by which every run had passed an "
-               "exam, and from which on every run passed all.",
+               "exam, and from which on every run passed all.\n",
                where, (int)seeds_of(s), SEEDS_FROM, TRIAL_LAST, good_return[s->task]);
     heading(c, "cell");
     for (int a = 0; a < ATTACKS; a++)
@@ -181,7 +181,7 @@ static void show_ingredients(paper_claims *c, const study *s) {
     const size_t runs = s->count / CHANGES;
     paper_note(c,
                "%s, one ingredient changed: %s under random action and sign flipping, %d seeds "
-               "from %d.",
+               "from %d.\n",
                tasks[0][s->task].name, DECIDING_NAMES, (int)seeds_of(s), CHOSEN_FROM);
     heading(c, "change");
     for (size_t k = 0; k < CHANGES; k++) {
