@@ -68,6 +68,12 @@ ablation: $(BUILD)/paper/ablation  ## bad seeds counted: figure 1's recipes run 
 figure2: $(BUILD)/paper/figure2  ## the paper's figure 2, MuJoCo's tasks (build/figure2.svg, .csv, .md); QUICK=1 is short
 	@$< $(if $(QUICK),--quick)
 
+figure3: $(BUILD)/paper/figure3  ## the paper's figure 3, Fed-ADMM (build/figure3.svg, .csv, .md); QUICK=1 is short
+	@$< $(if $(QUICK),--quick)
+
+baselines: $(BUILD)/paper/baselines  ## Res-NHARPG, FedPG-BR and Byz-PG (build/baselines.svg, .csv, .md); QUICK=1 is short
+	@$< $(if $(QUICK),--quick)
+
 attacks: $(BUILD)/paper/attacks  ## the same algorithms against eleven attacks, f = 0 .. 4 (build/attacks.svg, .csv, .md); QUICK=1
 	@$< $(if $(QUICK),--quick)
 

@@ -6,6 +6,7 @@
 #include "trials.h"
 
 enum { MAX_SEEDS = 5, MAX_POINTS = 320, LAST = 10 }; /* LAST evaluations count as the end */
+enum { SEEDS_ROOM = 20 };                            /* no figure has more */
 
 typedef struct series {
     const char *name;
@@ -27,7 +28,7 @@ PLOT_FN double largest(const double *y, size_t n) {
 }
 
 PLOT_FN series series_of(const trial *runs, size_t seeds) {
-    double value[MAX_SEEDS * MAX_POINTS];
+    double value[SEEDS_ROOM * MAX_POINTS];
     series s;
     s.name = runs->learner->name;
     s.n = runs->points;
@@ -52,7 +53,7 @@ PLOT_FN gain gain_of(const double *difference, size_t seeds) {
 
 /* in the last evaluations; 0 = all */
 PLOT_FN gain gain_over(const trial *a, const trial *b, size_t seeds, size_t last) {
-    double difference[MAX_SEEDS];
+    double difference[SEEDS_ROOM];
     for (size_t r = 0; r < seeds; r++) {
         const size_t n = last ? last : a[r].points, from = a[r].points - n;
         difference[r] = average(a[r].score + from, n) - average(b[r].score + from, n);

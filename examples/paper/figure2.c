@@ -6,170 +6,16 @@
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "curves.h"
-#include "../envs/half_cheetah.h"
-#include "../envs/hopper.h"
-#include "../envs/inverted_double_pendulum.h"
-#include "../envs/walker2d.h"
+#include "hard_tasks.h"
 
-/* FAR_WALKER: with longer trajectories; HONEST: MDA once more, no adversaries */
-enum { HALF_CHEETAH, HOPPER, DOUBLE_PENDULUM, WALKER, FAR_WALKER, TASKS };
+/* HONEST: MDA once more, no adversaries */
 enum { MDA, SM, PG_SM, HONEST, LINES };
-enum { MAX_TRIALS = TASKS * LINES * MAX_SEEDS, FIRST_SEED = 201 };
-enum { MAX_OBS = 17, UNIT_TRAJECTORIES = 100, UNIT_STEPS = 250 };
+enum { MAX_TRIALS = HARD_TASKS * LINES * MAX_SEEDS, FIRST_SEED = 201 };
 
 static const learner learners[LINES] = {{"MDA", AGG_MDA, 0, 0},
                                         {"SM", AGG_MEAN, 0, 0},
                                         {"PG-SM", AGG_MEAN, 1, 1},
                                         {"MDA without adversaries", AGG_MDA, 0, 0}};
-
-/* What was chosen, and why. One recipe a task, the same for all lines; ridge baseline, causal form
-   of B u, steps of length gamma that fall linearly to 0, as in figure 1. Chosen by MDA's runs on
-   seeds 1 to 5, one to three of them a choice: differences smaller than those between seeds were
-   not seen.
-   - horizon: 250 steps a trajectory in training, as the authors have it; 1000 in evaluations.
-   - discount: as low as the task allows, for less noise. Legs that fall too early need a long view.
-   - log-std stays at its start or above: wide to find a gait, narrow to balance.
-   - batch: trajectories per estimate. clip: of the Hessian term, which is the noisiest part of the
-     estimate.
-   - Walker2d gets 1 for each step that it does not fall. It learns to stay up as long as it is
-     watched: of some sixty recipes with 250 steps single runs end near 1000, none of the recipes
-     has more than 600 on average; most runs lean forward and fall soon after. FAR_WALKER is watched
-     as long as the evaluation is. */
-typedef struct recipe_row {
-    size_t hidden[2], batch, horizon;
-    double discount, log_std, eta, clip, gamma;
-    size_t trajectories, quick; /* per agent; with --quick */
-} recipe_row;
-
-/* clang-format off */
-static const recipe_row rows[TASKS] = {
-    {{32, 32}, 1, 250,  0.985, -0.5, 0.3, 0, 0.03,  1800, 400},  /* HalfCheetah */
-    {{32, 32}, 1, 250,  0.995, -0.5, 0.3, 0, 0.02,  1800, 400},  /* Hopper */
-    {{64, 0},  1, 250,  0.97,  -1.5, 0.3, 0, 0.015, 6000, 2000}, /* InvertedDoublePendulum */
-    {{0, 0},   4, 250,  0.999, -2,   0.8, 1, 0.04,  1800, 400},  /* Walker2d */
-    {{0, 0},   4, 1000, 0.999, -2,   0.8, 1, 0.04,  1800, 400}}; /* FAR_WALKER */
-/* clang-format on */
-
-/* ---- the tasks, in units of their own: an observation less its mean, by its deviation, both under
-   random actions. All agents know them before they start. Numbers that stay the same there (forces
-   of the rail) are divided by 10. */
-typedef struct scaled {
-    rn_env task;
-    int index;
-    planar_body body;
-} scaled;
-
-typedef struct units {
-    double mean[MAX_OBS], scale[MAX_OBS];
-} units;
-
-static units unit[TASKS];
-
-static rn_env raw_env(int index, planar_body *b) {
-    switch (index) {
-    case HALF_CHEETAH: return half_cheetah_env(b);
-    case HOPPER: return hopper_env(b);
-    case DOUBLE_PENDULUM: return inverted_double_pendulum_env(b);
-    default: return walker2d_env(b);
-    }
-}
-
-/* the first policy's actions have mean 0, or nearly */
-static void measure(int index) {
-    static planar_body body;
-    const rn_env e = raw_env(index, &body);
-    rn_random random = rn_make_random(5, 1);
-    const agg_rng rng = rn_random_rng(&random);
-    double sum[MAX_OBS] = {0}, squares[MAX_OBS] = {0}, n = 0, reward;
-    rn_real obs[MAX_OBS], act[MAX_OBS];
-    for (int k = 0; k < UNIT_TRAJECTORIES; k++) {
-        rn_step_result r = RN_RUNNING;
-        e.reset(e.self, &rng, obs);
-        for (int step = 0; step < UNIT_STEPS && r == RN_RUNNING; step++, n++) {
-            for (size_t i = 0; i < e.act_dim; i++)
-                act[i] = (rn_real)(exp(rows[index].log_std) * rn_draw_normal(&rng));
-            r = e.step(e.self, act, &rng, obs, &reward);
-            for (size_t i = 0; i < e.obs_dim; i++) {
-                sum[i] += (double)obs[i];
-                squares[i] += (double)obs[i] * (double)obs[i];
-            }
-        }
-    }
-    for (size_t i = 0; i < e.obs_dim; i++) {
-        const double mean = sum[i] / n, deviation = sqrt(fmax(0, squares[i] / n - mean * mean));
-        unit[index].mean[i] = mean;
-        unit[index].scale[i] = deviation < 1e-6 ? 0.1 : 1 / deviation;
-    }
-}
-
-static void to_units(const scaled *s, rn_real *obs) {
-    const units *u = &unit[s->index];
-    for (size_t i = 0; i < s->task.obs_dim; i++)
-        obs[i] = (rn_real)(((double)obs[i] - u->mean[i]) * u->scale[i]);
-}
-
-static void scaled_reset(void *self, const agg_rng *rng, rn_real *obs) {
-    scaled *s = (scaled *)self;
-    s->task.reset(s->task.self, rng, obs);
-    to_units(s, obs);
-}
-
-static rn_step_result scaled_step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
-                                  double *reward) {
-    scaled *s = (scaled *)self;
-    const rn_step_result r = s->task.step(s->task.self, act, rng, obs, reward);
-    to_units(s, obs);
-    return r;
-}
-
-static const task tasks[TASKS];
-
-static rn_env scaled_env(const task *k, void *state) {
-    scaled *s = (scaled *)state;
-    rn_env e;
-    s->index = (int)(k - tasks);
-    e = s->task = raw_env(s->index, &s->body);
-    e.self = s;
-    e.reset = scaled_reset;
-    e.step = scaled_step;
-    e.state_size = 0;
-    e.save = NULL;
-    e.load = NULL;
-    return e;
-}
-
-/* gamma's rounds: see plan */
-static recipe recipe_of(const task *k, const learner *l) {
-    const recipe_row *row = &rows[k - tasks];
-    planar_body body;
-    const rn_env e = raw_env((int)(k - tasks), &body);
-    recipe r;
-    memset(&r, 0, sizeof r);
-    r.net = rn_make_net_desc(e.obs_dim, e.act_dim);
-    r.net.hidden[0] = row->hidden[0];
-    r.net.hidden[1] = row->hidden[1];
-    r.net.gaussian = 1;
-    r.net.log_std = r.net.log_std_min = row->log_std;
-    r.net.log_std_max = 2;
-    r.method.horizon = row->horizon;
-    r.method.discount = row->discount;
-    r.method.baseline = RN_BASELINE_RIDGE;
-    r.method.causal = 1;
-    r.method.clip = row->clip;
-    r.method.no_hessian = l->no_hessian;
-    r.method.batch =
-        row->batch * (l->no_hessian ? 2 : 1); /* matched: as many trajectories a round */
-    r.eta = l->no_memory ? 1 : row->eta;
-    r.gamma = rn_schedule_linear(row->gamma, 0, 1);
-    return r;
-}
-
-static const task tasks[TASKS] = {
-    {"HalfCheetah", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
-    {"Hopper", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
-    {"InvertedDoublePendulum", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
-    {"Walker2d", sizeof(scaled), scaled_env, recipe_of, 1000, 0},
-    {"Walker2d, long trajectories", sizeof(scaled), scaled_env, recipe_of, 1000, 0}};
 
 /* ---- the runs: [task][line][seed] */
 typedef struct figure {
@@ -187,27 +33,16 @@ static const trial *runs_of(const figure *f, int t, int line) {
 static void plan(figure *f) {
     f->noise = attack_of_vector(AGG_ATTACK_NOISE);
     f->none = attack_of_kind(RN_ATTACK_NONE, "no adversaries");
-    for (int t = 0; t < TASKS; t++)
+    for (int t = 0; t < HARD_TASKS; t++)
         for (int l = 0; l < LINES; l++)
             for (size_t s = 0; s < f->seeds; s++) {
                 trial *r = &f->trials[f->count++];
-                *r = trial_make(&tasks[t], &learners[l], l == HONEST ? &f->none : &f->noise,
+                *r = trial_make(&hard_tasks[t], &learners[l], l == HONEST ? &f->none : &f->noise,
                                 FIRST_SEED + s);
                 if (l == HONEST) r->adversaries = 0;
-                r->trajectories = f->quick ? rows[t].quick : rows[t].trajectories;
+                r->trajectories = f->quick ? hard_rows[t].quick : hard_rows[t].trajectories;
                 r->recipe.gamma.rounds = r->trajectories / trial_per_round(r);
             }
-}
-
-/* what a stored result depends on */
-static void settings_of(char *text, size_t size) {
-    size_t n = 0;
-    for (int t = 0; t < TASKS && n < size; t++) {
-        const recipe_row *r = &rows[t];
-        n += (size_t)snprintf(text + n, size - n, "%s%d %d %d %d %g %g %g %g %g", t ? "; " : "",
-                              (int)r->hidden[0], (int)r->hidden[1], (int)r->batch, (int)r->horizon,
-                              r->discount, r->log_std, r->eta, r->clip, r->gamma);
-    }
 }
 
 /* ---- claims */
@@ -215,7 +50,7 @@ static void claim_beats(paper_claims *c, const figure *f, int t, int a, int b) {
     const trial *x = runs_of(f, t, a), *y = runs_of(f, t, b);
     const gain g = gain_over(x, y, f->seeds, 0), end = gain_over(x, y, f->seeds, LAST);
     char claim[120];
-    snprintf(claim, sizeof claim, "%s: %s beats %s", tasks[t].name, learners[a].name,
+    snprintf(claim, sizeof claim, "%s: %s beats %s", hard_tasks[t].name, learners[a].name,
              learners[b].name);
     paper_claim(c, verdict(g), claim,
                 "%+.0f [%.0f, %.0f] on average over the curve, %+.0f [%.0f, %.0f] at the end",
@@ -228,7 +63,7 @@ static void claim_level(paper_claims *c, const figure *f, int t, const char *wha
     const double end = final_return(&s), peak = largest(s.y, s.n);
     const int yes = (t == DOUBLE_PENDULUM ? peak : end) > level, undecided = f->quick;
     char claim[120];
-    snprintf(claim, sizeof claim, "%s: MDA %s", tasks[t].name, what);
+    snprintf(claim, sizeof claim, "%s: MDA %s", hard_tasks[t].name, what);
     paper_claim(c, yes ? 1 : -undecided, claim, "mean curve: at the end %.0f, largest %.0f", end,
                 peak);
 }
@@ -249,8 +84,8 @@ static void print_finals(paper_claims *c, const figure *f) {
     paper_row_name(c, NAME, "task");
     for (int l = 0; l < LINES; l++) paper_cell(c, NUMBERS, "%s", learners[l].name);
     paper_row_end(c, 1 + LINES);
-    for (int t = 0; t < TASKS; t++) {
-        paper_row_name(c, NAME, tasks[t].name);
+    for (int t = 0; t < HARD_TASKS; t++) {
+        paper_row_name(c, NAME, hard_tasks[t].name);
         for (int l = 0; l < LINES; l++) {
             const series s = series_of(runs_of(f, t, l), f->seeds);
             paper_cell(c, NUMBERS, "%.0f (%.0f)", final_return(&s), largest(s.y, s.n));
@@ -274,10 +109,10 @@ static void print_recipes(paper_claims *c) {
     paper_row_name(c, NAME, "task");
     for (int i = 0; i < COLUMNS; i++) paper_cell(c, i < 3 ? WIDE : NARROW, "%s", heading[i]);
     paper_row_end(c, 1 + COLUMNS);
-    for (int t = 0; t < TASKS; t++) {
-        const recipe_row *r = &rows[t];
+    for (int t = 0; t < HARD_TASKS; t++) {
+        const hard_row *r = &hard_rows[t];
         const double tail[] = {r->discount, r->log_std, r->eta, r->clip, r->gamma};
-        paper_row_name(c, NAME, tasks[t].name);
+        paper_row_name(c, NAME, hard_tasks[t].name);
         paper_cell(c, WIDE, "%d", (int)r->horizon);
         paper_cell(c, WIDE, "%d, %d", (int)r->hidden[0], (int)r->hidden[1]);
         paper_cell(c, WIDE, "%d", (int)r->batch);
@@ -344,13 +179,13 @@ static int draw(const char *path, const figure *f) {
              "Return of the learned policy: mean of %d seeds and its 95 %% confidence",
              (int)f->seeds);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
-    for (int t = 0; t < TASKS; t++) {
+    for (int t = 0; t < HARD_TASKS; t++) {
         for (int l = 0; l < LINES; l++) s[l] = series_of(runs_of(f, t, l), f->seeds);
         for (int l = 0; l < LINES; l++) { /* MDA last, on top */
             const int k = LINES - 1 - l;
             curve[l] = curve_of(&s[k], colour[k], k == HONEST);
         }
-        const plot_chart chart = {tasks[t].name,
+        const plot_chart chart = {hard_tasks[t].name,
                                   "trajectories per agent",
                                   t % 3 ? NULL : "return",
                                   {0, s[0].x[s[0].n - 1], 0},
@@ -371,9 +206,9 @@ int main(int argc, char **argv) {
                           "The paper's figure 2: writes build/figure2.svg, .csv and .md.\n"
                           "--quick: 2 seeds, shorter runs.\n");
     f.seeds = f.quick ? 2 : MAX_SEEDS;
-    for (int t = 0; t < TASKS; t++) measure(t);
+    for (int t = 0; t < HARD_TASKS; t++) hard_measure(t);
     plan(&f);
-    settings_of(settings, sizeof settings);
+    hard_settings(settings, sizeof settings);
     f.seconds = trials_run(f.trials, f.count,
                            f.quick ? "build/figure2_quick.part" : "build/figure2.part", settings);
     for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;

@@ -69,6 +69,7 @@ PLOT_FN attack attack_of_vector(agg_attack_kind kind) {
 }
 
 typedef struct trial {
+    void (*run)(struct trial *t); /* another algorithm: fills score and steps; NULL = Res-NHARPG */
     const task *task;
     const learner *learner;
     const attack *attack;
@@ -77,6 +78,7 @@ typedef struct trial {
     uint64_t seed;
     size_t agents, f, adversaries; /* 10, 3, 3 */
     size_t trajectories;           /* per agent, 1800 */
+    size_t every;                  /* of them between evaluations; 0 = TRIAL_EVERY */
     size_t points;                 /* the rest is filled in by trials_run */
     int found;                     /* 1: an earlier call had done it */
     double *x;                     /* trajectories per agent so far */
@@ -114,7 +116,7 @@ PLOT_FN size_t trial_per_round(const trial *t) {
 
 /* rounds between evaluations */
 PLOT_FN size_t trial_every(const trial *t) {
-    const size_t n = TRIAL_EVERY / trial_per_round(t);
+    const size_t n = (t->every ? t->every : TRIAL_EVERY) / trial_per_round(t);
     return n ? n : 1;
 }
 
@@ -203,7 +205,7 @@ PLOT_FN void trials_job_run(void *arg, size_t i) {
     trial_key(t, key);
     t->found = paper_store_find(job->store, key, t->score, 2 * t->points);
     if (!t->found) {
-        trial_run(t);
+        (t->run ? t->run : trial_run)(t);
         paper_store_add(job->store, key, t->score, 2 * t->points);
     }
     paper_progress_add(&job->progress, 1);
