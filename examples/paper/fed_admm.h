@@ -199,10 +199,8 @@ PLOT_FN void fed_admm_start(void *state, field *f, const trial *t, const void *o
     s->rule = agg_make_desc(s->options.rule, t->agents, dim, t->f);
     s->rule_size = agg_scratch_size(&s->rule);
     s->rule_memory = rival_alloc(s->rule_size, 1);
-    /* policy and critic take turns */
-    if (rn_policy_work_size(&s->agent->critic.policy, FED_ADMM_BATCH) >
-        rn_policy_work_size(&f->policy, room))
-        exit((fputs("the critic needs more memory than the policy\n", stderr), 1));
+    field_work(f, rn_policy_work_size(&f->policy, room) + /* they take turns */
+                      rn_policy_work_size(&s->agent->critic.policy, FED_ADMM_BATCH));
 }
 
 PLOT_FN void fed_admm_stop(void *state) {

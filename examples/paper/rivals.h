@@ -122,8 +122,8 @@ typedef struct field {
     double spent, steps;     /* trajectories per agent; environment steps of all */
 } field;
 
-PLOT_FN void field_work(field *f, size_t steps) {
-    const size_t size = rn_policy_work_size(&f->policy, steps);
+/* memory for the policy, at least `size` bytes */
+PLOT_FN void field_work(field *f, size_t size) {
     free(f->memory);
     f->memory = rival_alloc(size + 64, 1);
     f->work = (char *)f->memory + (64 - (uintptr_t)f->memory % 64);
@@ -154,7 +154,7 @@ PLOT_FN void field_start(field *f, const trial *t, const rn_net_desc *net, size_
     }
     f->dice = rn_make_random(t->seed, (uint32_t)n + 2);
     f->policy.init(f->policy.self, &rng, f->theta);
-    field_work(f, steps);
+    field_work(f, rn_policy_work_size(&f->policy, steps));
 }
 
 /* theta as FedPG-BR and Byz-PG start it: each number uniform within 1/sqrt(n), n: inputs of a layer
