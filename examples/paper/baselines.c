@@ -101,8 +101,18 @@ static void plan(figure *f) {
                     f->trials[f->count++] = plan_trial(f, g, a, l, FIRST_SEED + s);
 }
 
+/* what a stored result depends on */
+static void settings_of(char *text, size_t size) {
+    recipe_text(text, size);
+    snprintf(text + strlen(text), size - strlen(text), "; ");
+    hard_settings(text + strlen(text), size - strlen(text));
+}
+
 /* ---- claims */
-static double end_of(const trial *t) { return average(t->score + t->points - LAST, LAST); }
+static double end_of(const trial *t) {
+    const size_t n = t->points < LAST ? t->points : LAST;
+    return average(t->score + t->points - n, n);
+}
 
 /* trajectories per agent until the run has `level` for the first time; HUGE_VAL: never */
 static double reached(const trial *t, double level) {
@@ -187,15 +197,15 @@ static void claim_cheetah(paper_claims *c, const figure *f, int a) {
     snprintf(claim, sizeof claim,
              "HalfCheetah, %s: above the %.0f that FedPG-BR published at 10000 trajectories",
              f->attacks[a].name, published[a]);
-    paper_claim(c, f->quick ? -1 : sum > published[a], claim, "%.0f (%d seeds)", sum,
-                (int)f->seeds[CHEETAH]);
+    const double x = ours->x[ours->points - 1];
+    paper_claim(c, f->quick ? -1 : sum > published[a], claim, "%.0f at %.0f trajectories", sum, x);
     for (int l = FEDPG_BR; l < LINES; l++) {
         const trial *t = runs_of(f, CHEETAH, a, l);
-        const double x = t->x[t->points - 1];
+        const double end = t->x[t->points - 1];
         snprintf(claim, sizeof claim, "HalfCheetah, %s: ahead of %s at %.0f trajectories",
-                 f->attacks[a].name, lines[l].name, x);
-        paper_claim(c, f->quick ? -1 : at_trajectories(ours, x) > t->score[t->points - 1], claim,
-                    "%.0f against %.0f, the first seed", at_trajectories(ours, x),
+                 f->attacks[a].name, lines[l].name, end);
+        paper_claim(c, f->quick ? -1 : at_trajectories(ours, end) > t->score[t->points - 1], claim,
+                    "%.0f against %.0f, the first seed", at_trajectories(ours, end),
                     t->score[t->points - 1]);
     }
 }
@@ -283,8 +293,7 @@ int main(int argc, char **argv) {
                  ending[i]);
     hard_measure(HALF_CHEETAH);
     plan(&f);
-    recipe_text(settings, sizeof settings);
-    hard_settings(settings + strlen(settings), sizeof settings - strlen(settings));
+    settings_of(settings, sizeof settings);
     f.seconds = trials_run(f.trials, f.count, path[0], settings);
     for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
     if (write_claims(path[1], &f) != 0 || write_csv(path[2], f.trials, f.count) != 0 ||
