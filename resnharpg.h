@@ -75,6 +75,20 @@
        takes half the trajectories. E v misses grad J_t - grad J_{t-1} by half the third derivative
        of J along the step, which is O(gamma^2); d gathers at most (1-eta)/eta times that.
 
+   TUNED        method.tuned: an agent sets its own eta_t and weight w_t of v; eta of the plan is not
+                used, but for 1, which starts anew. v is that of method.reuse (least error of three
+                ways to spend the second trajectory, `make variance`).
+                    d = (1-eta_t) (d + w_t v) + eta_t g
+                Three filters, each with a d of its own, hold that 3/4, 1/10 or 1/1000 of ||v||^2 is
+                the gradient's way and the rest noise. Each knows from that, and from Var g, which
+                ||g - d||^2 tells, how far off its d is, and takes the w_t (0 .. 1) and eta_t (1/256
+                .. 1) that make the error least. The one whose d_{t-1} was nearest to g_t in the last
+                64 rounds speaks. Nothing else is to be chosen, nothing depends on the task's units.
+                Bias: that of reuse; and d lags behind by (1-w_t) of each change of the gradient, as
+                momentum (w = 0) does by all of it. Gains and choice depend on past rounds only, so
+                they add none (the second round apart, where ||v|| is not known before).
+                Costs three vectors more per agent.
+
    ENVIRONMENTS rn_env: reset and step with a `self` of yours, one instance per agent. Observations
                 are obs_dim numbers. Actions: discrete (env.actions > 0), one number holding 0 ..
                 actions-1; or continuous, act_dim numbers. step returns RN_RUNNING, RN_TERMINATED or
@@ -405,6 +419,8 @@ typedef struct rn_method {
     int          flat;         /* 1 = Psi_t/discount^t for Psi_t; not with REINFORCE, biased */
     int          reuse;        /* 1 = v from g's own trajectories, q = 1, no second ones; not with
                                   no_hessian, bias O(gamma^2) */
+    int          tuned;        /* 1 = eta and the weight of v from the agent's own trajectories, see
+                                  TUNED; brings reuse with it; not with no_memory or clip */
 } rn_method;
 
 /* v += B(tau, theta) u for one trajectory, for tests and agents of your own; zero it first */
@@ -2639,6 +2655,115 @@ static void rni_whiten(size_t T, double *psi) {
     for (t = 0; t < T; t++) psi[t] = (psi[t] - mean) * scale;
 }
 
+/* method.tuned: filters that know how good their d is. Scalars stand for mean squared errors, summed
+   over the coordinates.
+     R = Var g        from ||g - d||^2, which is R + the error of d on average
+     V = E ||v||^2    from ||v||^2/||u||^2; D = share V is the gradient's way, N = V - D is noise
+   d is off by what is noise, `error`, and by what it lags behind, `lag`, taken to lie in one
+   direction from round to round:
+     w    = argmin of P = error + w^2 N + (lag + (1-w) sqrt D)^2, 0 .. 1
+     eta  = P/(P + R), which minimises (1-eta)^2 P + eta^2 R
+   What part of V is noise cannot be seen. So there are filters with several answers, each with a d
+   of its own, and as g_t is new to all and right on average, the d with the least mean of
+   ||g_t - d_{t-1}||^2 is nearest to the gradient. */
+#define RNI_FILTERS       3
+#define RNI_FILTER_ROUNDS 16.0        /* R and V are averages over so many rounds, ... */
+#define RNI_SCORE_ROUNDS  64.0        /* ... scores over so many */
+#define RNI_FILTER_FLOOR  (1.0 / 256) /* least eta */
+#define RNI_FILTER_MOST   1e150       /* of every scalar; its square fits */
+
+static const double rni_filter_share[RNI_FILTERS] = {0.75, 0.1, 0.001};
+
+typedef struct rni_filter {
+    double noise;      /* R */
+    double error, lag; /* of d */
+    double score;      /* mean of ||g - d||^2 - ||g||^2 */
+} rni_filter;
+
+typedef struct rni_bank {
+    double rounds, moves; /* in the averages: at most RNI_SCORE_ROUNDS, RNI_FILTER_ROUNDS */
+    double change;        /* V/||u||^2 */
+    rni_filter filter[RNI_FILTERS];
+} rni_bank;
+
+/* what a round says to all filters, and to one */
+typedef struct rni_sample {
+    double gg, vv, uu; /* ||g||^2, ||v||^2, ||u||^2 */
+    double gd, dd;     /* g . d, ||d||^2 */
+} rni_sample;
+
+typedef struct rni_gains {
+    double w, eta;
+    double noise, lag; /* of d + w v; P = noise + lag^2 */
+} rni_gains;
+
+static rni_gains rni_filter_gains(const rni_filter *f, double share, double V) {
+    const double D = share * V, N = V - D, root = aggi_sqrt(D);
+    rni_gains k;
+    double P;
+    k.w = V > 0 ? (D + f->lag * root) / V : 0;
+    if (k.w > 1) k.w = 1;
+    k.noise = f->error + k.w * k.w * N;
+    k.lag = f->lag + (1 - k.w) * root;
+    P = k.noise + k.lag * k.lag;
+    k.eta = P + f->noise > 0 ? P / (P + f->noise) : 1;
+    if (k.eta < RNI_FILTER_FLOOR) k.eta = RNI_FILTER_FLOOR;
+    return k;
+}
+
+/* the mean of `count` numbers, the last of which is x; more than `most` count as so many */
+static double rni_running_mean(double mean, double x, double count, double most) {
+    return mean + (x - mean) / (count < most ? count : most);
+}
+
+/* R is a known share of E ||g - d||^2 = R + error + lag^2. count: rounds, with this one */
+static void rni_filter_learn(rni_filter *f, const rni_gains *k, const rni_sample *s, double count) {
+    const double sum = f->noise + f->error + f->lag * f->lag, score = s->dd - 2 * s->gd;
+    const double pp = s->gg + score, keep = 1 - k->eta;
+    if (sum > 0 && pp > 0)
+        f->noise = rni_running_mean(f->noise, pp * (f->noise / sum), count, RNI_FILTER_ROUNDS);
+    f->score = rni_running_mean(f->score, score, count, RNI_SCORE_ROUNDS);
+    f->error = keep * keep * k->noise + k->eta * k->eta * f->noise;
+    f->lag = keep * k->lag;
+}
+
+/* d = g. In the first round R is not known: ||g||^2 is more, and is soon corrected. */
+static void rni_bank_start(rni_bank *b, double gg) {
+    size_t k;
+    for (k = 0; k < RNI_FILTERS; k++) {
+        rni_filter *f = &b->filter[k];
+        if (!(b->rounds > 0)) f->noise = gg;
+        f->error = f->noise;
+        f->lag = 0;
+    }
+}
+
+static void rni_bank_learn_v(rni_bank *b, const rni_sample *s) {
+    if (!(s->uu > 0)) return;
+    if (b->moves < RNI_FILTER_ROUNDS) b->moves += 1;
+    b->change = rni_running_mean(b->change, s->vv / s->uu, b->moves, RNI_FILTER_ROUNDS);
+}
+
+static size_t rni_bank_best(const rni_bank *b) {
+    size_t k, best = 0;
+    for (k = 1; k < RNI_FILTERS; k++)
+        if (b->filter[k].score < b->filter[best].score) best = k;
+    return best;
+}
+
+/* Does everything fit? NaN does not. */
+static int rni_bank_fits(const rni_bank *b) {
+    const double most = RNI_FILTER_MOST;
+    size_t k;
+    int good = aggi_within(b->change, 0, most);
+    for (k = 0; k < RNI_FILTERS; k++) {
+        const rni_filter *f = &b->filter[k];
+        good = good && aggi_within(f->noise, 0, most) && aggi_within(f->error, 0, most) &&
+               aggi_within(f->lag, 0, most) && aggi_within(f->score, -most, most);
+    }
+    return good;
+}
+
 /* ---- 8 agent --------------------------------------------------------------------------------- */
 
 /* Who plays: an environment and a policy at theta, with their random numbers. */
@@ -2754,6 +2879,8 @@ struct rn_agent {
     double eta;
     double sum_return, sum_length;
     rni_baseline baseline;
+    rni_bank bank;                       /* method.tuned: the filters, ... */
+    rn_real *bank_d;                     /* ... and the d of each; NULL without */
     rn_real *d, *g, *v;                  /* dim numbers each, as in Algorithm 1 */
     rn_real *theta, *before, *u;         /* theta_t, theta_{t-1}, theta_t - theta_{t-1} */
     rn_real *hat;                        /* theta^ */
@@ -2771,6 +2898,7 @@ static void rni_agent_defaults(rn_agent_desc *d) {
     if (!m->batch) m->batch = 1;
     if (aggi_is_zero(m->forget)) m->forget = 0.9;
     if (aggi_is_zero(m->ridge)) m->ridge = 1e-3;
+    if (m->tuned) m->reuse = 1;
 }
 
 static rn_status rni_method_check(const rn_method *m) {
@@ -2780,6 +2908,8 @@ static rn_status rni_method_check(const rn_method *m) {
     if (!aggi_within(m->forget, 0, 1) || !aggi_within(m->ridge, 0, DBL_MAX)) return RN_ERR_DESC;
     /* Psi_0/discount^t would grow without end; v from no Hessian is no v */
     if (m->flat && m->estimator == RN_REINFORCE) return RN_ERR_DESC;
+    /* the filters stand on memory, and weigh v themselves */
+    if (m->tuned && (m->no_memory || m->clip > 0)) return RN_ERR_DESC;
     return m->reuse && m->no_hessian ? RN_ERR_DESC : RN_OK;
 }
 
@@ -2809,6 +2939,7 @@ static void rni_agent_layout_arrays(rn_agent *g, aggi_arena *a) {
     g->g = aggi_take_real(a, p->dim);
     g->v = aggi_take_real(a, p->dim);
     g->tmp = aggi_take_real(a, 3 * p->dim);
+    if (g->method.tuned) g->bank_d = aggi_take_real(a, RNI_FILTERS * p->dim);
     g->obs = aggi_take_real(a, (horizon + 1) * p->obs_dim);
     g->act = aggi_take_real(a, horizon * p->act_dim);
     g->weight = aggi_take_real(a, horizon);
@@ -2988,8 +3119,49 @@ static rn_real rni_agent_v_scale(const rn_agent *a) {
     return (rn_real)(size > most ? share * (most / size) : share);
 }
 
-/* d = (1-eta) (d + v) + eta g; d_n is kept from round to round */
-static rn_status rni_agent_end_round(rn_agent *a) {
+/* One filter: its new d, to `to`. Given: g and v, not their sums. */
+static void rni_agent_tune_one(const rn_agent *a, rni_bank *b, size_t which, rni_sample s,
+                               rn_real *to) {
+    const size_t dim = a->policy.dim;
+    const rn_real *d = a->bank_d + which * dim;
+    const rni_gains k =
+        rni_filter_gains(&b->filter[which], rni_filter_share[which], b->change * s.uu);
+    const rn_real eta = (rn_real)k.eta, keep = 1 - eta, w = (rn_real)k.w;
+    size_t i;
+    s.gd = rni_dot(a->g, d, dim);
+    s.dd = rni_dot(d, d, dim);
+    rni_filter_learn(&b->filter[which], &k, &s, b->rounds);
+    for (i = 0; i < dim; i++) to[i] = keep * (d[i] + w * a->v[i]) + eta * a->g[i];
+}
+
+/* All filters: their new d to tmp, and that of the best so far to g. What they learn goes to *b. */
+static void rni_agent_tune(rn_agent *a, rni_bank *b) {
+    const size_t dim = a->policy.dim, best = rni_bank_best(b);
+    const rn_real share = 1 / (rn_real)a->method.batch;
+    const int anew = !a->has_d || a->eta >= 1;
+    rni_sample s = {0, 0, 0, 0, 0};
+    size_t i, k;
+    for (i = 0; i < dim; i++) {
+        a->g[i] *= share;
+        a->v[i] *= share;
+    }
+    s.gg = rni_dot(a->g, a->g, dim);
+    s.vv = rni_dot(a->v, a->v, dim);
+    s.uu = a->with_v ? rni_dot(a->u, a->u, dim) : 0;
+    if (!(b->moves > 0) && s.uu > 0) b->change = s.vv / s.uu;
+    if (anew) rni_bank_start(b, s.gg);
+    if (!anew && b->rounds < RNI_SCORE_ROUNDS) b->rounds += 1;
+    for (k = 0; k < RNI_FILTERS; k++)
+        if (anew)
+            memcpy(a->tmp + k * dim, a->g, dim * sizeof *a->g);
+        else
+            rni_agent_tune_one(a, b, k, s, a->tmp + k * dim);
+    rni_bank_learn_v(b, &s);
+    memcpy(a->g, a->tmp + best * dim, dim * sizeof *a->g);
+}
+
+/* to g, which is then d_t: d = (1-eta) (d + v) + eta g */
+static void rni_agent_mix(rn_agent *a) {
     const size_t dim = a->policy.dim;
     const rn_real share = 1 / (rn_real)a->method.batch, scale = rni_agent_v_scale(a);
     const rn_real eta = (rn_real)(a->has_d ? a->eta : 1), keep = 1 - eta;
@@ -2997,7 +3169,23 @@ static rn_status rni_agent_end_round(rn_agent *a) {
     size_t i;
     for (i = 0; i < dim; i++)
         a->g[i] = keep * (memory * a->d[i] + scale * a->v[i]) + eta * (share * a->g[i]);
+}
+
+/* d_t, from g, v and d_{t-1}; d_n is kept from round to round */
+static rn_status rni_agent_end_round(rn_agent *a) {
+    const size_t dim = a->policy.dim;
+    rni_bank bank = a->bank;
+    if (a->method.tuned)
+        rni_agent_tune(a, &bank);
+    else
+        rni_agent_mix(a);
     if (!aggi_all_finite(a->g, dim)) return RN_ERR_POLICY;
+    if (a->method.tuned) {
+        if (!rni_bank_fits(&bank) || !aggi_all_finite(a->tmp, RNI_FILTERS * dim))
+            return RN_ERR_POLICY;
+        a->bank = bank;
+        memcpy(a->bank_d, a->tmp, RNI_FILTERS * dim * sizeof *a->tmp);
+    }
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
     a->has_d = 1;
@@ -4221,7 +4409,7 @@ static uint64_t rni_agent_fingerprint(const rn_agent *a) {
     h = rni_hash(h, (uint64_t)m->baseline);
     h = rni_hash(h, m->no_hessian ? 1 : 0);
     h = rni_hash(h, (m->whiten ? 1u : 0u) | (m->causal ? 2u : 0u) | (m->no_memory ? 4u : 0u) |
-                        (m->flat ? 8u : 0u) | (m->reuse ? 16u : 0u));
+                        (m->flat ? 8u : 0u) | (m->reuse ? 16u : 0u) | (m->tuned ? 32u : 0u));
     h = rni_hash(h, aggi_bits(m->clip));
     h = rni_hash(h, aggi_bits(m->forget));
     h = rni_hash(h, aggi_bits(m->ridge));
@@ -4258,6 +4446,25 @@ static void rni_io_baseline(rni_io *io, rni_baseline *b, size_t horizon) {
     }
     rni_io_numbers(io, b->b, b->n);
     rni_io_numbers(io, b->coef, b->n);
+}
+
+/* what method.tuned has learnt; lengths and ranges as rni_bank_fits() wants them */
+static void rni_io_bank(rni_io *io, rn_agent *a) {
+    rni_bank *b = &a->bank;
+    size_t k;
+    (void)rni_io_range(io, &b->rounds, RNI_SCORE_ROUNDS);
+    (void)rni_io_range(io, &b->moves, RNI_FILTER_ROUNDS);
+    (void)rni_io_range(io, &b->change, RNI_FILTER_MOST);
+    for (k = 0; k < RNI_FILTERS; k++) {
+        rni_filter *f = &b->filter[k];
+        double score;
+        (void)rni_io_range(io, &f->noise, RNI_FILTER_MOST);
+        (void)rni_io_range(io, &f->error, RNI_FILTER_MOST);
+        (void)rni_io_range(io, &f->lag, RNI_FILTER_MOST);
+        score = rni_io_number(io, &f->score);
+        rni_io_demand(io, score >= -RNI_FILTER_MOST && score <= RNI_FILTER_MOST);
+    }
+    rni_io_reals(io, a->bank_d, RNI_FILTERS * a->policy.dim);
 }
 
 /* An environment may refuse its bytes; those before it, which are counted, are then put back. */
@@ -4373,6 +4580,7 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
         rni_io_reals(io, a->before, a->policy.dim);
         (void)rni_io_size(io, &a->last_round, 0, RNI_MOST(size_t));
         (void)rni_io_share(io, &a->last_eta);
+        if (a->method.tuned) rni_io_bank(io, a);
     }
     busy = rni_io_flag(io, &a->busy);
     if (busy && !rni_io_again(io, a, has_d)) rni_io_round(io, a, has_d);
@@ -4753,7 +4961,8 @@ AGGI_END_CODE
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
-   0.4.0           method.flat, method.reuse and server.soft, all off in a zeroed desc. New last
+   0.4.0           method.tuned: agents that choose eta and the weight of v themselves.
+                   method.flat, method.reuse and server.soft, all off in a zeroed desc. New last
                    fields in rn_hessian_product: zero it before you fill it in. Saved states without
                    the three have the form and the bytes they had. rn_make_trainer_desc has another
                    recipe, with flat, soft and NNM: fewer runs end badly (`make ablation`). If you

@@ -7,7 +7,7 @@ enum { TEAM = 4 };
 
 /* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines,
    batches, a table */
-enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, TABLE, SOFT, KINDS };
+enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, TABLE, SOFT, TUNED, KINDS };
 
 /* A policy whose functions look at what they are given, as a host's that takes it for indices would
    have to: observations finite or states, actions 0 .. ACTIONS-1, theta finite. */
@@ -105,6 +105,10 @@ static inline void setup_make(setup *s, int kind) {
         d->method.causal = 1;
         break;
     case ADAM: d->server.update = RN_UPDATE_ADAM; break;
+    case TUNED:
+        d->method.tuned = d->method.causal = 1;
+        d->method.batch = 2;
+        break;
     case SOFT: /* and v from g's own trajectories */
         d->server.soft = d->method.reuse = d->method.flat = d->method.causal = 1;
         d->method.clip = 0.5;

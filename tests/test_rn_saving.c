@@ -431,7 +431,7 @@ TEST impossible_numbers_are_refused(void) {
    own size. */
 typedef struct agent_map { /* where the fields of a saved agent are */
     size_t random, rounds, trajectories, steps, mean_return, mean_length, baseline;
-    size_t has_d, d, before, last_round, last_eta, busy, again;
+    size_t has_d, d, before, last_round, last_eta, bank, busy, again;
     size_t playing, all, trajectory, eta, round, sum_return, sum_length, theta, g, v;
     size_t t, hat, obs, act, reward, env, end;
 } agent_map;
@@ -468,6 +468,7 @@ static agent_map map_of(bytes b, const rn_trainer_desc *d) {
     m.before = take(&at, dim);
     m.last_round = take(&at, 8);
     m.last_eta = take(&at, 8);
+    m.bank = take(&at, d->method.tuned ? 15 * 8 + 3 * dim : 0);
     m.busy = take(&at, 8);
     m.again = take(&at, 8);
     m.playing = take(&at, 8);
@@ -677,6 +678,46 @@ TEST forged_softness_is_refused(void) {
     ASSERT(rn_server_gamma(s) >= 0 && rn_server_gamma(s) < 1e-9);
     free(b.at);
     for (int i = 0; i < 3; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(v.t));
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    PASS();
+}
+
+/* What method.tuned keeps: counts in their range, nothing negative but scores, nothing that is not
+   finite or whose square would not be. What is largest is taken, and the agent goes on. */
+TEST forged_filters_are_refused(void) {
+    static const double wrong[] = {-1, 1e151, (double)NAN, (double)INFINITY};
+    const int kind = TUNED;
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    size_t dim;
+    victim_open(TUNED);
+    a = agent_in_play(2, &m, &b);
+    dim = v.s.p.policy.dim;
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 15; k++)
+            if (i || k < 6 || (k - 6) % 4) REFUSED(m.bank + 8 * k, AS_DOUBLE, wrong[i]);
+    REFUSED(m.bank, AS_DOUBLE, 65);     /* rounds */
+    REFUSED(m.bank + 8, AS_DOUBLE, 17); /* those that moved */
+    for (size_t k = 0; k < 3; k++) {
+        REFUSED(m.bank + 120 + k * dim * sizeof(rn_real), AS_REAL, (double)NAN);
+        REFUSED(m.bank + 8 * (6 + 4 * k), AS_DOUBLE, -1e151); /* a score */
+        TAKEN(m.bank + 8 * (6 + 4 * k), AS_DOUBLE, -1);
+    }
+    put_double(b.at + m.bank, 64);
+    put_double(b.at + m.bank + 8, 16);
+    for (size_t k = 2; k < 15; k++) put_double(b.at + m.bank + 8 * k, 1e150);
+    for (size_t k = 0; k < 3 * dim; k++)
+        put_real(b.at + m.bank + 120 + k * sizeof(rn_real), (double)REAL_MAX);
+    reseal(b);
+    ASSERT_EQ(RN_OK, rn_agent_load(a, b.at, b.size));
+    for (int i = 0; i < 5; i++) {
+        const rn_status s = rn_trainer_run_round(v.t);
+        ASSERT(s == RN_OK || s == RN_ERR_AGGREGATE);
+        ASSERT(all_finite(rn_agent_direction(a), dim));
+    }
+    free(b.at);
     rn_trainer_destroy(v.t);
     free(v.state.at);
     PASS();
@@ -944,7 +985,7 @@ TEST foreign_states_are_refused(void) {
 
 /* other sizes or options of the method and the step */
 TEST other_descs_are_refused(void) {
-    enum { CHANGES = 18 };
+    enum { CHANGES = 19 };
 
     victim_open(RIDGE);
     for (int k = 0; k < CHANGES; k++) {
@@ -974,6 +1015,7 @@ TEST other_descs_are_refused(void) {
         case 14: s.d.method.flat = 1; break;
         case 15: s.d.method.reuse = 1; break;
         case 16: s.d.server.soft = 1; break;
+        case 17: s.d.method.tuned = 1; break;
         default: s.d.method.forget = 0.5; break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
@@ -1047,6 +1089,7 @@ SUITE(damage) {
     RUN_TESTp(forged_fields_are_refused, TIME);
     RUN_TESTp(forged_fields_are_refused, RIDGE);
     RUN_TEST(forged_second_trajectories_are_refused);
+    RUN_TEST(forged_filters_are_refused);
     RUN_TEST(forged_softness_is_refused);
     RUN_TEST(last_observation_is_checked_when_used);
     RUN_TEST(forged_trainers_are_refused);

@@ -121,6 +121,12 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
                           d->server.gamma = rn_schedule_constant(0.02))                           \
     O(SOFT_ADAM_UNIT,     d->server.soft = 1; d->server.update = RN_UPDATE_ADAM_NORMALISED)       \
     O(SOFT_MISSING,       d->server.soft = 1; d->server.aggregate = first_row_or_none)            \
+    O(TUNED,              d->method.tuned = 1)                                                    \
+    O(TUNED_BATCH,        d->method.tuned = d->method.causal = 1; d->method.batch = 2)            \
+    O(TUNED_ANEW,         d->method.tuned = 1; d->server.eta = rn_schedule_linear(0.5, 1, 3))     \
+    O(TUNED_STILL,        d->method.tuned = 1; d->server.aggregate = first_row_or_none)           \
+    O(TUNED_ALL,          d->method.tuned = d->method.flat = d->method.causal = 1;                \
+                          d->method.baseline = RN_BASELINE_RIDGE; d->server.soft = 1)             \
     O(OWN_RNGS,           )                                                                       \
     O(MADE_ENVS,          )
 /* clang-format on */
@@ -220,7 +226,14 @@ typedef struct plain_data {
     wide psi, x[X], y;
 } plain_data;
 
+typedef struct plain_filter { /* method.tuned */
+    wide d[DIM], noise, error, lag, score;
+} plain_filter;
+
 typedef struct plain_agent {
+    plain_filter filter[3];
+    wide change; /* sum of ||v||^2/||u||^2 over the rounds that moved */
+    size_t tuned, moves;
     rn_random random;
     agg_rng rng;
     walk walk;
@@ -359,6 +372,61 @@ static void plain_add_v(const wide *theta, const wide *u, const plain_trajectory
     for (size_t i = 0; i < plain_model->policy.dim; i++) v[i] += part[i] / (wide)m->batch;
 }
 
+static wide plain_product(const wide *x, const wide *y, size_t n) {
+    wide s = 0;
+    for (size_t i = 0; i < n; i++) s += x[i] * y[i];
+    return s;
+}
+
+/* One filter that takes `share` of V for the gradient's way. ROUNDS are too few for its averages to
+   forget anything. */
+static void plain_filter_round(plain_filter *f, wide share, wide V, const wide *g, const wide *v,
+                               size_t rounds) {
+    const size_t dim = plain_model->policy.dim;
+    const wide gg = plain_product(g, g, dim), gd = plain_product(g, f->d, dim),
+               dd = plain_product(f->d, f->d, dim), root = sqrtl(share * V);
+    const wide sum = f->noise + f->error + f->lag * f->lag, pp = gg - 2 * gd + dd;
+    wide w = V > 0 ? (share * V + f->lag * root) / V : 0, noise, lag, P, eta;
+    if (w > 1) w = 1;
+    noise = f->error + w * w * (1 - share) * V;
+    lag = f->lag + (1 - w) * root;
+    P = noise + lag * lag;
+    eta = P + f->noise > 0 ? P / (P + f->noise) : 1;
+    if (eta < 1.0L / 256) eta = 1.0L / 256;
+    if (sum > 0 && pp > 0) f->noise += (pp * f->noise / sum - f->noise) / (wide)rounds;
+    f->score += (dd - 2 * gd - f->score) / (wide)rounds;
+    f->error = (1 - eta) * (1 - eta) * noise + eta * eta * f->noise;
+    f->lag = (1 - eta) * lag;
+    for (size_t i = 0; i < dim; i++) f->d[i] = (1 - eta) * (f->d[i] + w * v[i]) + eta * g[i];
+}
+
+static void plain_tune(plain_agent *a, const wide *u, const wide *g, const wide *v, int anew) {
+    static const wide share[3] = {0.75, 0.1, 0.001};
+    const size_t dim = plain_model->policy.dim;
+    const wide uu = plain_product(u, u, dim), vv = plain_product(v, v, dim);
+    size_t best = 0;
+    for (size_t k = 1; k < 3; k++)
+        if (a->filter[k].score < a->filter[best].score) best = k;
+    if (!anew) a->tuned++;
+    for (size_t k = 0; k < 3; k++) {
+        plain_filter *f = &a->filter[k];
+        const wide past = a->moves ? a->change / (wide)a->moves : uu > 0 ? vv / uu : 0;
+        if (!anew) {
+            plain_filter_round(f, share[k], past * uu, g, v, a->tuned);
+            continue;
+        }
+        if (!a->tuned) f->noise = plain_product(g, g, dim);
+        f->error = f->noise;
+        f->lag = 0;
+        for (size_t i = 0; i < dim; i++) f->d[i] = g[i];
+    }
+    if (!anew && uu > 0) {
+        a->change += vv / uu;
+        a->moves++;
+    }
+    for (size_t i = 0; i < dim; i++) a->d[i] = a->filter[best].d[i];
+}
+
 static void plain_round(plain_agent *a, const wide *theta, wide eta) {
     const size_t dim = plain_model->policy.dim, m = plain_method->batch;
     wide u[DIM], g[DIM] = {0}, v[DIM] = {0}, part[DIM], w[H], size, most;
@@ -396,6 +464,12 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         plain_play(a, hat, &e);
         plain_weights(a, &e, w);
         plain_add_v(hat, u, &e, w, v);
+    }
+    if (plain_method->tuned) {
+        plain_tune(a, u, g, v, !a->has_d || eta >= 1);
+        for (size_t i = 0; i < dim; i++) a->before[i] = theta[i];
+        a->has_d = 1;
+        return;
     }
     size = plain_norm(v, dim);
     most = (wide)plain_method->clip * plain_norm(a->d, dim);
@@ -482,6 +556,7 @@ static void plain_open(plain_run *p, setup *s) {
     if (!p->method.batch) p->method.batch = 1;
     if (!(p->method.forget > 0)) p->method.forget = 0.9;
     if (!(p->method.ridge > 0)) p->method.ridge = 1e-3;
+    if (p->method.tuned) p->method.reuse = 1;
     p->server.t = 1;
     for (size_t i = 0; i < s->p.policy.dim; i++) p->server.theta[i] = (wide)s->theta[i];
     for (size_t i = 0; i < d->agents; i++) {
@@ -728,9 +803,10 @@ static int outcome_same(outcome *a, outcome *b) {
     return same;
 }
 
-static const int some_options[] = {
-    OPT_PAPER,          OPT_BATCH,     OPT_BASE_RIDGE_ALL, OPT_UPDATE_ADAM,  OPT_ATTACK_EACH,
-    OPT_ATTACK_SILENCE, OPT_BASE_TIME, OPT_CLIP,           OPT_TABLE_POLICY, OPT_REUSE_ALL};
+static const int some_options[] = {OPT_PAPER,       OPT_BATCH,       OPT_BASE_RIDGE_ALL,
+                                   OPT_UPDATE_ADAM, OPT_ATTACK_EACH, OPT_ATTACK_SILENCE,
+                                   OPT_BASE_TIME,   OPT_CLIP,        OPT_TABLE_POLICY,
+                                   OPT_REUSE_ALL,   OPT_TUNED,       OPT_TUNED_ALL};
 
 enum { SOME = sizeof some_options / sizeof *some_options };
 

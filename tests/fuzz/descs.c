@@ -122,6 +122,7 @@ static rn_method feed_method(feed *f) {
     m.ridge = feed_double(f);
     m.flat = feed_flag(f);
     m.reuse = feed_flag(f);
+    m.tuned = feed_flag(f);
     return m;
 }
 

@@ -1,0 +1,183 @@
+/* What tunes itself in resnharpg.h, from inside: the gains of method.tuned against a search for the
+   least error, its averages, and what it does where the answer is known. (test_rn_trainer.c has the
+   whole of it against a plain Algorithm 1.) */
+#define RESNHARPG_IMPLEMENTATION
+#include "resnharpg.h"
+#include "greatest.h"
+#include "common.h"
+#include "tiny.h"
+
+static const double tol = 1e-12;
+
+static rni_filter filter_of(double noise, double error, double lag) {
+    rni_filter f;
+    memset(&f, 0, sizeof f);
+    f.noise = noise;
+    f.error = error;
+    f.lag = lag;
+    return f;
+}
+
+/* E ||d + w v - grad J||^2 by the filter's picture of the world */
+static double predicted(const rni_filter *f, double share, double V, double w) {
+    const double left = f->lag + (1 - w) * sqrt(share * V);
+    return f->error + w * w * (1 - share) * V + left * left;
+}
+
+/* scripted numbers in, exact gains out */
+TEST gains_by_hand(void) {
+    rni_filter f = filter_of(3, 1, 0);
+    rni_gains k = rni_filter_gains(&f, 0.75, 4); /* D = 3, N = 1: w = 3/4 */
+    ASSERT(fabs(k.w - 0.75) < tol);
+    ASSERT(fabs(k.noise - (1 + 0.5625)) < tol && fabs(k.lag - 0.25 * sqrt(3.0)) < tol);
+    ASSERT(fabs(k.eta - 1.75 / 4.75) < tol); /* P = 1 + 9/16 + 3/16 */
+    k = rni_filter_gains(&f, 0.75, 0);       /* theta did not move */
+    ASSERT(fabs(k.w) <= 0 && fabs(k.eta - 0.25) < tol);
+    f.lag = 2; /* far behind: all of v */
+    k = rni_filter_gains(&f, 0.75, 4);
+    ASSERT(k.w >= 1 && k.w <= 1);
+    ASSERT(fabs(k.noise - 2) < tol && fabs(k.lag - 2) < tol && fabs(k.eta - 6.0 / 9) < tol);
+    f = filter_of(1, 0, 0); /* d is perfect, it says: the floor */
+    k = rni_filter_gains(&f, 0.1, 0);
+    ASSERT(fabs(k.eta - 1.0 / 256) < tol);
+    f = filter_of(0, 0, 0); /* g is, too */
+    k = rni_filter_gains(&f, 0.1, 0);
+    ASSERT(k.eta >= 1);
+    PASS();
+}
+
+TEST gains_make_the_error_least(void) {
+    rng r = rng_make(4);
+    for (int i = 0; i < 300; i++) {
+        const double V = exp(3 * rng_normal(&r)), share = rni_filter_share[i % RNI_FILTERS];
+        const rni_filter f = filter_of(exp(3 * rng_normal(&r)), exp(3 * rng_normal(&r)),
+                                       i % 4 ? exp(rng_normal(&r)) : 0);
+        const rni_gains k = rni_filter_gains(&f, share, V);
+        const double P = k.noise + k.lag * k.lag, e = 1 - k.eta;
+        const double best = e * e * P + k.eta * k.eta * f.noise;
+        ASSERT(fabs(P - predicted(&f, share, V, k.w)) < 1e-9 * P);
+        for (int j = 0; j <= 200; j++) {
+            const double x = j / 200.0;
+            ASSERT(predicted(&f, share, V, x) > P * (1 - 1e-12));
+            ASSERT((1 - x) * (1 - x) * P + x * x * f.noise > best * (1 - 1e-12) ||
+                   k.eta <= RNI_FILTER_FLOOR);
+        }
+    }
+    PASS();
+}
+
+/* the first `most` count alike, then each new one for 1/most */
+TEST averages_forget(void) {
+    double mean = 0, want = 0;
+    for (int i = 1; i <= 40; i++) {
+        const double x = i % 7 * 0.5;
+        mean = rni_running_mean(mean, x, i, RNI_FILTER_ROUNDS);
+        want = i <= 16 ? (want * (i - 1) + x) / i : want * 15 / 16 + x / 16;
+        ASSERT(fabs(mean - want) < tol);
+    }
+    PASS();
+}
+
+/* g = gradient + noise in many dimensions, the gradient walks straight on: who holds the right share
+   of ||v||^2 for the gradient's way has the best score, and R is found */
+TEST the_right_share_wins(double share, size_t want) {
+    enum { DIMS = 40, STEPS = 200 };
+
+    rng r = rng_make(9);
+    rni_bank b;
+    double x[DIMS] = {0}, way[DIMS], d[RNI_FILTERS][DIMS] = {{0}}, V = 0.5, noise = 0;
+    memset(&b, 0, sizeof b);
+    for (int i = 0; i < DIMS; i++) way[i] = sqrt(share * V / DIMS) * (i % 2 ? 1 : -1);
+    for (int t = 0; t < STEPS; t++) {
+        double g[DIMS], v[DIMS];
+        rni_sample s = {0, 0, 1, 0, 0};
+        for (int i = 0; i < DIMS; i++) {
+            x[i] += t ? way[i] : 0;
+            g[i] = x[i] + sqrt(4.0 / DIMS) * rng_normal(&r); /* R = 4 */
+            v[i] = way[i] + sqrt((1 - share) * V / DIMS) * rng_normal(&r);
+            s.gg += g[i] * g[i];
+            s.vv += v[i] * v[i];
+        }
+        if (t == 0) rni_bank_start(&b, s.gg);
+        if (t == 0) b.change = V;
+        if (t && b.rounds < RNI_SCORE_ROUNDS) b.rounds += 1;
+        for (size_t k = 0; k < RNI_FILTERS; k++) {
+            rni_gains q = {0, 1, 0, 0};
+            s.gd = s.dd = 0;
+            for (int i = 0; i < DIMS; i++) s.gd += g[i] * d[k][i], s.dd += d[k][i] * d[k][i];
+            if (t) {
+                q = rni_filter_gains(&b.filter[k], rni_filter_share[k], b.change);
+                rni_filter_learn(&b.filter[k], &q, &s, b.rounds);
+            }
+            for (int i = 0; i < DIMS; i++)
+                d[k][i] = (1 - q.eta) * (d[k][i] + q.w * v[i]) + q.eta * g[i];
+        }
+        rni_bank_learn_v(&b, &s);
+        noise += b.filter[rni_bank_best(&b)].noise / STEPS;
+    }
+    ASSERT_EQ(want, rni_bank_best(&b));
+    ASSERT(noise > 3 && noise < 5);
+    ASSERT(fabs(b.change - V) < 0.2);
+    PASS();
+}
+
+typedef struct payer { /* a walk that pays `by` times as much */
+    walk walk;
+    double by;
+} payer;
+
+static rn_step_result payer_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                 double *reward) {
+    const rn_step_result result = walk_step(self, act, r, obs, reward);
+    *reward *= ((payer *)self)->by;
+    return result;
+}
+
+/* rewards whose squares do not fit end the round, and leave the agent as it was */
+TEST giants_teach_nothing(void) {
+    static trio c;
+    static payer p;
+    rn_agent *a;
+    rn_agent_desc d;
+    void *block;
+    rni_bank bank;
+    rn_real kept[64];
+    trio_make(&c, 0);
+    d = c.a;
+    d.env = walk_env(&p.walk, &c.m, 0);
+    d.env.step = payer_step;
+    d.method.tuned = 1;
+    block = need(malloc(rn_agent_size(&d)));
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
+    for (int t = 0; t < 12; t++) {
+        rn_real theta[64];
+        const int giant = t % 4 == 3;
+        for (size_t i = 0; i < c.p.policy.dim; i++) theta[i] = (rn_real)(0.01 * t);
+        p.by = giant ? 1e200 : 1;
+        if (giant) memcpy(kept, rn_agent_direction(a), c.p.policy.dim * sizeof *kept);
+        bank = a->bank;
+        ASSERT_EQ(giant ? RN_ERR_POLICY : RN_OK, rn_agent_run_round(a, theta, 0.5));
+        ASSERT_EQ(giant, !memcmp(&bank, &a->bank, sizeof bank));
+        if (giant) ASSERT(same_bits(kept, rn_agent_direction(a), c.p.policy.dim));
+        ASSERT(all_finite(rn_agent_direction(a), c.p.policy.dim));
+    }
+    free(block);
+    PASS();
+}
+
+SUITE(tuned) {
+    RUN_TEST(gains_by_hand);
+    RUN_TEST(gains_make_the_error_least);
+    RUN_TEST(averages_forget);
+    RUN_TESTp(the_right_share_wins, 0.75, 0);
+    RUN_TESTp(the_right_share_wins, 0.001, 2);
+    RUN_TEST(giants_teach_nothing);
+}
+
+GREATEST_MAIN_DEFS();
+
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_SUITE(tuned);
+    GREATEST_MAIN_END();
+}
