@@ -80,6 +80,9 @@ attacks: $(BUILD)/paper/attacks  ## the same algorithms against eleven attacks, 
 table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio found, cost (build/table1.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
+variance: $(BUILD)/paper/variance  ## error of an agent's d, estimator by estimator (build/variance.svg, .csv, .md); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
 speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
