@@ -75,15 +75,15 @@
        takes half the trajectories. E v misses grad J_t - grad J_{t-1} by half the third derivative
        of J along the step, which is O(gamma^2); d gathers at most (1-eta)/eta times that.
 
-   TUNED        method.tuned: an agent sets its own eta_t and weight w_t of v; eta of the plan is not
+   TUNED        method.tuned: an agent sets its own eta_t and weight w_t of v; the plan's eta is not
                 used, but for 1, which starts anew. v is that of method.reuse (least error of three
-                ways to spend the second trajectory, `make variance`).
+                ways to spend the second trajectory).
                     d = (1-eta_t) (d + w_t v) + eta_t g
                 Three filters, each with a d of its own, hold that 3/4, 1/10 or 1/1000 of ||v||^2 is
                 the gradient's way and the rest noise. Each knows from that, and from Var g, which
                 ||g - d||^2 tells, how far off its d is, and takes the w_t (0 .. 1) and eta_t (1/256
-                .. 1) that make the error least. The one whose d_{t-1} was nearest to g_t in the last
-                64 rounds speaks. Nothing else is to be chosen, nothing depends on the task's units.
+                .. 1) that make the error least. The one whose d_{t-1} was nearest to g_t, over the
+                last 64 rounds, speaks. Nothing is to be chosen, nothing depends on a task's units.
                 Bias: that of reuse; and d lags behind by (1-w_t) of each change of the gradient, as
                 momentum (w = 0) does by all of it. Gains and choice depend on past rounds only, so
                 they add none (the second round apart, where ||v|| is not known before).
@@ -123,6 +123,18 @@
                 honest vectors vanish and those of adversaries do not; a normalised step then
                 follows the adversaries as fast as ever, a soft one does not. It needs a resilient
                 rule: who can inflate the first d holds all later steps down.
+                server.kl: gamma_t from a budget instead, how far (Kullback-Leibler, on average) one
+                step may move the policy in one decision. Each agent offers a number beside its row,
+                rn_agent_curvature(): the mean of c_t^2/||u||^2, u being the step just made. F_t is
+                the one in the middle of n: at most f hostile ones (0, giant, NaN, missing: counted
+                as infinite) cannot bring it out of the range of the honest, and
+                    gamma_t = s_t min(1, k_t/s_1)
+                    k_t     = min(sqrt(2 kl/F_t), 2 k_{t-1}), k_0 = 0.001
+                with s_t of the schedule, which so is the cap and the shape; give it a large value.
+                More than f numbers that are none: k_t = k_{t-1}. Normalised updates only. The
+                trainer does all this by itself (adversaries that attack by vector offer 0). Across
+                a network send the number with the row, to rn_server_update_with(), and set
+                method.curvature in the agents.
    TRAINER      N agents and a server in one process. rn_trainer_run_round() runs a round.
                 rn_trainer_tick(trainer, budget) does at most `budget` environment steps (and the
                 sums that fall due), for programs that live in frames. desc.jobs spreads the agents
@@ -262,6 +274,7 @@
   #define rn_server_direction    rn_server_direction_f64
   #define rn_server_plan         rn_server_plan_f64
   #define rn_server_update       rn_server_update_f64
+  #define rn_server_update_with  rn_server_update_with_f64
   #define rn_trainer_size        rn_trainer_size_f64
   #define rn_trainer_init        rn_trainer_init_f64
   #define rn_trainer_create      rn_trainer_create_f64
@@ -421,6 +434,8 @@ typedef struct rn_method {
                                   no_hessian, bias O(gamma^2) */
     int          tuned;        /* 1 = eta and the weight of v from the agent's own trajectories, see
                                   TUNED; brings reuse with it; not with no_memory or clip */
+    int          curvature;    /* 1 = measure rn_agent_curvature(), for server.kl; costs policy.dot
+                                  where v is not made            0 = no; trainer: as the server */
 } rn_method;
 
 /* v += B(tau, theta) u for one trajectory, for tests and agents of your own; zero it first */
@@ -499,6 +514,7 @@ RN_API rn_status      rn_agent_tick(rn_agent *a, size_t budget, size_t *used);
 RN_API rn_status      rn_agent_run_plan(rn_agent *a, const rn_plan *plan);
 RN_API rn_status      rn_agent_begin_plan(rn_agent *a, const rn_plan *plan);
 RN_API const rn_real *rn_agent_direction(const rn_agent *a); /* d; NULL before a round is done */
+RN_API double         rn_agent_curvature(const rn_agent *a); /* mean c_t^2/||u||^2; -1: not known */
 RN_API rn_stats       rn_agent_stats(const rn_agent *a);
 RN_API size_t         rn_agent_save_size(const rn_agent *a); /* bytes of rn_agent_save() now */
 RN_API rn_status      rn_agent_save(const rn_agent *a, void *bytes, size_t size);
@@ -541,6 +557,8 @@ typedef struct rn_server_desc {
     uint64_t       seed;       /* for bucketing                       0 is 0 */
     int            soft;       /* 1 = shorter steps where ||d|| is less than it was: see SERVER; not
                                   with RN_UPDATE_PLAIN, which has that by itself */
+    double         kl;         /* budget of a step per decision, about 0.001: see SERVER; normalised
+                                  updates only                        0 = gamma as scheduled */
 } rn_server_desc;
 typedef struct rn_progress {   /* of the round just done */
     size_t         round;      /* 1, 2, .. */
@@ -564,7 +582,8 @@ RN_API const rn_real *rn_server_theta(const rn_server *s);         /* theta_t, d
 RN_API const rn_real *rn_server_direction(const rn_server *s);     /* the last d, dim numbers */
 RN_API size_t         rn_server_current_round(const rn_server *s); /* t, from 1 */
 RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
-RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t, softened if soft */
+RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t, as known by now if
+                                                                      soft or kl */
 RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, eta_t, t */
 
 /* theta_{t+1} from N rows; progress may be NULL, which saves its weights and suspicion. On error
@@ -574,6 +593,11 @@ RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, e
    rn_server_current_round(), and only once from each agent: a row in two places has two votes. */
 RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
                                        rn_progress *progress);
+
+/* The same with what the agents offer for server.kl: n numbers of rn_agent_curvature(), -1 for what
+   did not come; NULL: none came. */
+RN_API rn_status      rn_server_update_with(rn_server *s, const rn_real *const *rows,
+                                            const double *curvature, rn_progress *progress);
 RN_API void           rn_server_skip_round(rn_server *s);
 RN_API size_t         rn_server_save_size(const rn_server *s);
 RN_API rn_status      rn_server_save(const rn_server *s, void *bytes, size_t size);
@@ -2457,12 +2481,18 @@ static void rni_hvp_by_grad(const rn_hessian_product *b, rn_real *v) {
     for (i = 0; i < p->dim; i++) v[i] += (up[i] - down[i]) / (2 * e);
 }
 
-RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v) {
+/* c_t = grad log pi_t . u */
+static void rni_hessian_dot(const rn_hessian_product *b) {
     const rn_policy *p = b->policy;
     if (p->dot)
         p->dot(p->self, b->theta, b->u, b->T, b->obs, b->act, b->c, b->work);
     else
         rni_dot_by_grad(b);
+}
+
+RN_API void rn_add_hessian_product(const rn_hessian_product *b, rn_real *v) {
+    const rn_policy *p = b->policy;
+    rni_hessian_dot(b);
     rni_hessian_weights(b);
     if (p->dot && p->hvp)
         p->hvp(p->self, b->theta, b->u, b->T, b->obs, b->act, b->psi, b->k, v, b->work);
@@ -2655,8 +2685,8 @@ static void rni_whiten(size_t T, double *psi) {
     for (t = 0; t < T; t++) psi[t] = (psi[t] - mean) * scale;
 }
 
-/* method.tuned: filters that know how good their d is. Scalars stand for mean squared errors, summed
-   over the coordinates.
+/* method.tuned: filters that know how good their d is. Scalars stand for mean squared errors,
+   summed over the coordinates.
      R = Var g        from ||g - d||^2, which is R + the error of d on average
      V = E ||v||^2    from ||v||^2/||u||^2; D = share V is the gradient's way, N = V - D is noise
    d is off by what is noise, `error`, and by what it lags behind, `lag`, taken to lie in one
@@ -2875,9 +2905,12 @@ struct rn_agent {
     size_t round;      /* the plan's number */
     size_t trajectory, trajectories; /* of this round: done, and in all (m, with tau^ 2 m) */
     int with_v;                      /* v counts in this round */
+    int moved;                       /* u is not 0 */
     size_t t;                        /* steps of the trajectory so far */
     double eta;
     double sum_return, sum_length;
+    double sum_cc, count_cc; /* method.curvature: of c_t^2 in this round, of so many steps */
+    double curvature;        /* mean c_t^2/||u||^2 of the last round with u; -1: there was none */
     rni_baseline baseline;
     rni_bank bank;                       /* method.tuned: the filters, ... */
     rn_real *bank_d;                     /* ... and the d of each; NULL without */
@@ -2983,6 +3016,7 @@ static rn_agent *rni_agent_layout(const rn_agent_desc *d, aggi_arena *a) {
 static void rni_agent_init(rn_agent *g) {
     g->random = rn_make_random(g->seed, g->rng.next ? 0 : g->stream);
     if (!g->rng.next) g->rng = rn_random_rng(&g->random);
+    g->curvature = -1;
     memset(g->hat, 0, g->policy.dim * sizeof *g->hat);
     rni_baseline_clear(&g->baseline, g->method.horizon);
 }
@@ -3063,8 +3097,8 @@ static void rni_agent_weights(rn_agent *a) {
     for (t = 0; t < a->t; t++) a->weight[t] = (rn_real)a->psi[t];
 }
 
-/* v = B(tau^, theta^) (theta_t - theta_{t-1}), or B(tau, theta_t) of it, summed over the batch */
-static void rni_agent_add_v(rn_agent *a, const rn_policy *policy) {
+/* v = B(tau^, theta^) (theta_t - theta_{t-1}), or B(tau, theta_t) of it */
+static rn_hessian_product rni_agent_product(const rn_agent *a, const rn_policy *policy) {
     rn_hessian_product b;
     b.policy = policy;
     b.theta = rni_agent_point(a);
@@ -3080,7 +3114,22 @@ static void rni_agent_add_v(rn_agent *a, const rn_policy *policy) {
     b.c = a->c;
     b.tmp = a->tmp;
     b.work = a->work;
+    return b;
+}
+
+/* v, summed over the batch */
+static void rni_agent_add_v(rn_agent *a, const rn_policy *policy) {
+    const rn_hessian_product b = rni_agent_product(a, policy);
     rn_add_hessian_product(&b, a->v);
+}
+
+/* c_t^2, where v was made of the trajectory, or where no v is made at all */
+static void rni_agent_see_c(rn_agent *a, const rn_policy *policy, int with_v) {
+    const rn_hessian_product b = rni_agent_product(a, policy);
+    if (!a->method.curvature || !a->moved || with_v != a->with_v) return;
+    if (!with_v) rni_hessian_dot(&b);
+    a->sum_cc += rni_dot(a->c, a->c, a->t);
+    a->count_cc += (double)a->t;
 }
 
 /* g = g(tau, theta_t) = sum_t Psi_t grad log pi_t, summed over the batch; and the statistics of
@@ -3102,6 +3151,7 @@ static rn_status rni_agent_end_trajectory(rn_agent *a) {
     rni_agent_weights(a);
     if (!hat) rni_agent_add_g(a, &policy);
     if (with_v) rni_agent_add_v(a, &policy);
+    rni_agent_see_c(a, &policy, with_v);
     if (!hat && !aggi_all_finite(a->g, a->policy.dim)) return RN_ERR_POLICY;
     if (with_v && !aggi_all_finite(a->v, a->policy.dim)) return RN_ERR_POLICY;
     RNI_UP(a->stats.trajectories, uint64_t);
@@ -3171,6 +3221,12 @@ static void rni_agent_mix(rn_agent *a) {
         a->g[i] = keep * (memory * a->d[i] + scale * a->v[i]) + eta * (share * a->g[i]);
 }
 
+/* Numbers that do not fit say nothing. */
+static void rni_agent_learn_curvature(rn_agent *a) {
+    const double uu = rni_dot(a->u, a->u, a->policy.dim), x = a->sum_cc / a->count_cc / uu;
+    if (a->count_cc > 0 && aggi_within(x, 0, DBL_MAX)) a->curvature = x;
+}
+
 /* d_t, from g, v and d_{t-1}; d_n is kept from round to round */
 static rn_status rni_agent_end_round(rn_agent *a) {
     const size_t dim = a->policy.dim;
@@ -3186,6 +3242,7 @@ static rn_status rni_agent_end_round(rn_agent *a) {
         a->bank = bank;
         memcpy(a->bank_d, a->tmp, RNI_FILTERS * dim * sizeof *a->tmp);
     }
+    if (a->method.curvature) rni_agent_learn_curvature(a);
     memcpy(a->d, a->g, dim * sizeof *a->d);
     memcpy(a->before, a->theta, dim * sizeof *a->before);
     a->has_d = 1;
@@ -3205,7 +3262,8 @@ static void rni_agent_move(rn_agent *a) {
         a->u[i] = a->theta[i] - a->before[i];
         if (a->u[i] != 0) any = 1;
     }
-    a->with_v = any != 0 && !a->method.no_hessian && a->eta < 1;
+    a->moved = any != 0;
+    a->with_v = a->moved && !a->method.no_hessian && a->eta < 1;
 }
 
 /* What stands for d_{t-1} and theta_{t-1} before the first round: 0 and theta_t, so that u = 0. */
@@ -3259,7 +3317,7 @@ static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
     a->round = plan->round < RNI_MOST(size_t) ? plan->round : RNI_MOST(size_t);
     a->trajectory = 0;
     a->trajectories = a->method.batch * (a->with_v && !a->method.reuse ? 2 : 1);
-    a->sum_return = a->sum_length = 0;
+    a->sum_return = a->sum_length = a->sum_cc = a->count_cc = 0;
     rni_baseline_begin_round(&a->baseline, &a->method);
 }
 
@@ -3410,6 +3468,8 @@ RN_API rn_status rn_agent_run_round(rn_agent *a, const rn_real *theta, double et
 
 RN_API const rn_real *rn_agent_direction(const rn_agent *a) { return a && a->has_d ? a->d : NULL; }
 
+RN_API double rn_agent_curvature(const rn_agent *a) { return a ? a->curvature : -1; }
+
 RN_API rn_stats rn_agent_stats(const rn_agent *a) {
     rn_stats none;
     memset(&none, 0, sizeof none);
@@ -3501,6 +3561,7 @@ struct rn_server {
     double power1, power2; /* Adam: beta1^k, beta2^k after k updates */
     double squares;        /* soft: the sum of ||d||^2, of ... */
     size_t norms;          /* ... so many */
+    double step;           /* kl: k_t */
     rn_real *theta, *d;    /* dim numbers each */
     rn_real *next, *new_d; /* what they will be, once all is known to be good */
     rn_real *m, *v;        /* Adam: averages of the directions and of their squares */
@@ -3509,6 +3570,10 @@ struct rn_server {
     void *scratch;
     size_t scratch_size;
 };
+
+#define RNI_KL_START 0.001 /* k_0: while nothing is known, a step to feel by */
+#define RNI_KL_LEAST 1e-9  /* so that doubling leads back */
+#define RNI_KL_MOST  1e9
 
 static int rni_is_adam(rn_update_kind k) {
     return k == RN_UPDATE_ADAM || k == RN_UPDATE_ADAM_NORMALISED;
@@ -3541,6 +3606,8 @@ static rn_status rni_server_check(const rn_server_desc *d) {
     if (s != RN_OK) return s;
     if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED) return RN_ERR_DESC;
     if (d->soft && d->update == RN_UPDATE_PLAIN) return RN_ERR_DESC;
+    if (!aggi_within(d->kl, 0, DBL_MAX)) return RN_ERR_DESC;
+    if (d->kl > 0 && d->update != RN_UPDATE_NORMALISED) return RN_ERR_DESC;
     if (!aggi_within(d->beta1, 0, 1) || !aggi_within(d->beta2, 0, 1)) return RN_ERR_DESC;
     if (d->beta1 == 1 || d->beta2 == 1) return RN_ERR_DESC;
     if (!aggi_is_number(d->radius) || !aggi_is_number(d->epsilon)) return RN_ERR_DESC;
@@ -3583,6 +3650,7 @@ static rn_status rni_server_init(rn_server *g) {
     if (!d->agg.rng.next) d->agg.rng = rn_random_rng(&g->random);
     g->t = 1;
     g->power1 = g->power2 = 1;
+    g->step = RNI_KL_START;
     memset(g->theta, 0, bytes);
     memset(g->d, 0, bytes);
     if (g->m) memset(g->m, 0, bytes);
@@ -3664,10 +3732,58 @@ static void rni_soft_learn(rn_server *s) {
     RNI_UP(s->norms, size_t);
 }
 
-RN_API double rn_server_gamma(const rn_server *s) {
-    if (!s) return 0;
-    return rn_schedule_value(&s->desc.gamma, s->t) * (s->desc.soft ? rni_soft_factor(s) : 1);
+/* A step u moves a decision by KL = F ||u||^2/2, F = E[c_t^2]/||u||^2. What agents offer for F is
+   ordered as its bits are; what is no such number counts as infinite. */
+static uint64_t rni_kl_bits(double F) {
+    if (!aggi_within(F, 0, DBL_MAX)) return AGGI_INF;
+    return aggi_is_zero(F) ? 0 : aggi_bits(F);
 }
+
+/* The number that has n/2 before it, by bisection of its bits. As f < n/2, at least one honest
+   number is not above it, and one not below. */
+static double rni_kl_middle(const double *F, size_t n) {
+    uint64_t low = 0, high = AGGI_INF; /* low <= bits <= high */
+    while (low < high) {               /* at most 63 times */
+        const uint64_t middle = low + (high - low) / 2;
+        size_t i, below = 0;
+        for (i = 0; i < n; i++) below += rni_kl_bits(F[i]) <= middle;
+        if (below > n / 2)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return aggi_from_bits(low);
+}
+
+/* k_t */
+static double rni_kl_step(const rn_server *s, const double *F) {
+    const size_t n = s->desc.n;
+    const double most = 2 * s->step;
+    double middle, k;
+    size_t i, bad = 0;
+    if (!F) return s->step;
+    for (i = 0; i < n; i++) bad += rni_kl_bits(F[i]) == AGGI_INF;
+    middle = bad > s->desc.agg.f ? -1 : rni_kl_middle(F, n);
+    if (!aggi_within(middle, 0, DBL_MAX)) return s->step;
+    k = middle > 0 ? aggi_sqrt(2 * s->desc.kl / middle) : most;
+    if (!(k < most)) k = most;
+    return k < RNI_KL_LEAST ? RNI_KL_LEAST : k > RNI_KL_MOST ? RNI_KL_MOST : k;
+}
+
+/* s_t min(1, k/s_1) */
+static double rni_kl_gamma(const rn_server *s, double k) {
+    const double now = rn_schedule_value(&s->desc.gamma, s->t);
+    const double first = rn_schedule_value(&s->desc.gamma, 1);
+    return k < first ? now * (k / first) : now;
+}
+
+static double rni_server_gamma(const rn_server *s, double k) {
+    const double gamma =
+        s->desc.kl > 0 ? rni_kl_gamma(s, k) : rn_schedule_value(&s->desc.gamma, s->t);
+    return s->desc.soft ? gamma * rni_soft_factor(s) : gamma;
+}
+
+RN_API double rn_server_gamma(const rn_server *s) { return s ? rni_server_gamma(s, s->step) : 0; }
 
 /* d/||d|| = scale (lift d). lift is 1 unless ||d|| or 1/||d|| would not fit a double; without
    normalisation both are 1. ||d|| = 0: theta stays. */
@@ -3776,15 +3892,15 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
 }
 
 /* theta_{t+1}, or an error and nothing changed. Copied, not swapped: hosts keep the pointers. */
-static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_progress *p,
-                                int is_read) {
+static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, double step,
+                                rn_progress *p, int is_read) {
     const size_t dim = s->desc.dim;
     rni_unit unit;
     p->round = s->t;
     p->n = s->desc.n;
     p->dim = dim;
     p->theta = s->theta;
-    p->gamma = rn_server_gamma(s);
+    p->gamma = rni_server_gamma(s, step);
     p->eta = rn_server_eta(s);
     if (!aggi_finite(p->gamma)) return RN_ERR_THETA;
     p->aggregate = rni_server_aggregate(s, rows, p, is_read);
@@ -3799,17 +3915,24 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, rn_pro
     memcpy(s->d, s->new_d, dim * sizeof *s->d);
     memcpy(s->theta, s->next, dim * sizeof *s->theta);
     if (s->desc.soft) rni_soft_learn(s);
+    s->step = step;
     RNI_UP(s->t, size_t);
     return RN_OK;
 }
 
-RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
+RN_API rn_status rn_server_update_with(rn_server *s, const rn_real *const *rows,
+                                       const double *curvature, rn_progress *progress) {
     rn_progress p;
     if (!s || !rows) return RN_ERR_ARG;
     memset(&p, 0, sizeof p);
-    p.status = rni_server_try(s, rows, &p, progress != NULL);
+    p.status = rni_server_try(s, rows, s->desc.kl > 0 ? rni_kl_step(s, curvature) : s->step, &p,
+                              progress != NULL);
     if (progress) *progress = p;
     return p.status;
+}
+
+RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
+    return rn_server_update_with(s, rows, NULL, progress);
 }
 
 RN_API void rn_server_skip_round(rn_server *s) {
@@ -3827,8 +3950,9 @@ struct rn_trainer {
     size_t *share, *used; /* environment steps each agent may do in this tick, and did */
     const rn_real **rows; /* what goes to the server: one per agent, NULL: nothing */
     const rn_real **honest;
-    rn_real *sent;    /* agents rows: what adversaries send */
-    rn_random random; /* for attacks */
+    double *curvature; /* what goes beside the rows */
+    rn_real *sent;     /* agents rows: what adversaries send */
+    rn_random random;  /* for attacks */
     rn_progress progress;
     size_t rounds;
     int busy;
@@ -3892,6 +4016,7 @@ static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i,
     a.env = d->make_env ? d->make_env(d->make_env_self, i) : d->envs[i];
     a.policy = d->policy;
     a.method = d->method;
+    if (d->server.kl > 0) a.method.curvature = 1;
     a.seed = d->seed;
     a.stream = (uint32_t)i;
     if (d->rngs) a.rng = d->rngs[i];
@@ -3917,6 +4042,7 @@ static void rni_trainer_layout_arrays(rn_trainer *g, aggi_arena *a) {
     g->used = aggi_take_size(a, n);
     g->rows = (const rn_real **)aggi_take(a, n, sizeof *g->rows);
     g->honest = (const rn_real **)aggi_take(a, n, sizeof *g->honest);
+    g->curvature = aggi_take_f64(a, n);
     g->sent = aggi_take_real(a, n * g->desc.policy.dim);
 }
 
@@ -4135,6 +4261,15 @@ static void rni_trainer_rows(rn_trainer *t) {
             rni_trainer_attack(t, i, honest, adversaries);
 }
 
+/* and the numbers beside them; who attacks by vector says that steps may be as long as can be */
+static void rni_trainer_curvature(rn_trainer *t) {
+    size_t i;
+    for (i = 0; i < t->desc.agents; i++) {
+        t->curvature[i] = t->rows[i] ? rn_agent_curvature(t->agents[i]) : -1;
+        if (t->attacks[i].kind == RN_ATTACK_VECTOR) t->curvature[i] = 0;
+    }
+}
+
 /* what of the progress only the agents know */
 static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
     size_t i, honest = 0;
@@ -4155,7 +4290,8 @@ static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
 static rn_status rni_trainer_end(rn_trainer *t) {
     rn_status s;
     rni_trainer_rows(t);
-    s = rn_server_update(t->server, t->rows, &t->progress);
+    rni_trainer_curvature(t);
+    s = rn_server_update_with(t->server, t->rows, t->curvature, &t->progress);
     if (s != RN_OK) rn_server_skip_round(t->server);
     rni_trainer_figures(t, &t->progress);
     t->busy = 0;
@@ -4409,7 +4545,8 @@ static uint64_t rni_agent_fingerprint(const rn_agent *a) {
     h = rni_hash(h, (uint64_t)m->baseline);
     h = rni_hash(h, m->no_hessian ? 1 : 0);
     h = rni_hash(h, (m->whiten ? 1u : 0u) | (m->causal ? 2u : 0u) | (m->no_memory ? 4u : 0u) |
-                        (m->flat ? 8u : 0u) | (m->reuse ? 16u : 0u) | (m->tuned ? 32u : 0u));
+                        (m->flat ? 8u : 0u) | (m->reuse ? 16u : 0u) | (m->tuned ? 32u : 0u) |
+                        (m->curvature ? 64u : 0u));
     h = rni_hash(h, aggi_bits(m->clip));
     h = rni_hash(h, aggi_bits(m->forget));
     h = rni_hash(h, aggi_bits(m->ridge));
@@ -4419,7 +4556,8 @@ static uint64_t rni_agent_fingerprint(const rn_agent *a) {
 static uint64_t rni_server_fingerprint(const rn_server *s) {
     uint64_t h = rni_hash(RNI_HASH_START, s->desc.n);
     h = rni_hash(h, s->desc.dim);
-    h = rni_hash(h, (uint64_t)s->desc.update | (s->desc.soft ? 256u : 0u));
+    h = rni_hash(h, (uint64_t)s->desc.update | (s->desc.soft ? 256u : 0u) |
+                        (s->desc.kl > 0 ? 512u : 0u));
     return rni_hash(h, aggi_bits(s->desc.radius));
 }
 
@@ -4465,6 +4603,12 @@ static void rni_io_bank(rni_io *io, rn_agent *a) {
         rni_io_demand(io, score >= -RNI_FILTER_MOST && score <= RNI_FILTER_MOST);
     }
     rni_io_reals(io, a->bank_d, RNI_FILTERS * a->policy.dim);
+}
+
+/* -1 or a number that is not negative */
+static void rni_io_curvature(rni_io *io, rn_agent *a) {
+    const double x = rni_io_number(io, &a->curvature);
+    rni_io_demand(io, x >= -1 && (x >= 0 || x <= -1));
 }
 
 /* An environment may refuse its bytes; those before it, which are counted, are then put back. */
@@ -4538,6 +4682,10 @@ static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     (void)rni_io_size(io, &a->round, 0, RNI_MOST(size_t));
     rni_io_numbers(io, &a->sum_return, 1);
     (void)rni_io_range(io, &a->sum_length, most * (double)(trajectory < m ? trajectory : m));
+    if (a->method.curvature) {
+        (void)rni_io_range(io, &a->sum_cc, DBL_MAX);
+        (void)rni_io_range(io, &a->count_cc, most * (double)trajectory);
+    }
     rni_io_reals(io, a->theta, dim);
     rni_io_reals(io, a->g, dim);
     rni_io_reals(io, a->v, dim);
@@ -4581,6 +4729,7 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
         (void)rni_io_size(io, &a->last_round, 0, RNI_MOST(size_t));
         (void)rni_io_share(io, &a->last_eta);
         if (a->method.tuned) rni_io_bank(io, a);
+        if (a->method.curvature) rni_io_curvature(io, a);
     }
     busy = rni_io_flag(io, &a->busy);
     if (busy && !rni_io_again(io, a, has_d)) rni_io_round(io, a, has_d);
@@ -4599,6 +4748,7 @@ static void rni_io_server(rni_io *io, rn_server *s) {
     rni_io_random(io, &s->random);
     t = rni_io_size(io, &s->t, 1, RNI_MOST(size_t));
     if (s->desc.soft) rni_io_soft(io, s, t);
+    if (s->desc.kl > 0) rni_io_demand(io, rni_io_range(io, &s->step, RNI_KL_MOST) >= RNI_KL_LEAST);
     (void)rni_io_share(io, &s->power1);
     (void)rni_io_share(io, &s->power2);
     rni_io_reals(io, s->theta, s->desc.dim);
@@ -4961,7 +5111,8 @@ AGGI_END_CODE
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
-   0.4.0           method.tuned: agents that choose eta and the weight of v themselves.
+   0.4.0           method.tuned: agents that choose eta and the weight of v themselves. server.kl:
+                   the step from a budget; rn_agent_curvature, rn_server_update_with.
                    method.flat, method.reuse and server.soft, all off in a zeroed desc. New last
                    fields in rn_hessian_product: zero it before you fill it in. Saved states without
                    the three have the form and the bytes they had. rn_make_trainer_desc has another

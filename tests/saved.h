@@ -7,7 +7,7 @@ enum { TEAM = 4 };
 
 /* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines,
    batches, a table */
-enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, TABLE, SOFT, TUNED, KINDS };
+enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, TABLE, SOFT, TUNED, BUDGET, KINDS };
 
 /* A policy whose functions look at what they are given, as a host's that takes it for indices would
    have to: observations finite or states, actions 0 .. ACTIONS-1, theta finite. */
@@ -105,6 +105,7 @@ static inline void setup_make(setup *s, int kind) {
         d->method.causal = 1;
         break;
     case ADAM: d->server.update = RN_UPDATE_ADAM; break;
+    case BUDGET: d->server.kl = 1e-3; break;
     case TUNED:
         d->method.tuned = d->method.causal = 1;
         d->method.batch = 2;

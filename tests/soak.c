@@ -89,6 +89,7 @@ static void plan_server(plan *p, size_t n, rng *r) {
     s->eta = rng_below(r, 2) ? rn_schedule_constant(rng_unit(r)) : rn_theory_eta();
     s->radius = rng_below(r, 4) ? 0 : pick_number(r, 0.1, 3);
     s->soft = s->update != RN_UPDATE_PLAIN && rng_below(r, 2);
+    if (s->update == RN_UPDATE_NORMALISED && rng_below(r, 3) == 0) s->kl = 0.01;
     p->check = !s->agg.pre[0] && lambda >= 0 && lambda <= DBL_MAX;
 }
 

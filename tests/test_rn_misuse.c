@@ -1236,7 +1236,10 @@ TEST servers_that_do_not_fit(void) {
     X(d.eta = rn_schedule_staircase(1, 2, 1),  RN_ERR_DESC) \
     X(d.eta.kind = (rn_schedule_kind)9,        RN_ERR_DESC) \
     X(d.eta.kind = RN_SCHEDULE_CALLBACK,       RN_ERR_DESC) \
-    X(d.soft = 1; d.update = RN_UPDATE_PLAIN,  RN_ERR_DESC)
+    X(d.soft = 1; d.update = RN_UPDATE_PLAIN,  RN_ERR_DESC) \
+    X(d.kl = 1; d.update = RN_UPDATE_PLAIN,    RN_ERR_DESC) \
+    X(d.kl = -1,                               RN_ERR_DESC) \
+    X(d.kl = (double)NAN,                      RN_ERR_DESC)
 
 /* clang-format on */
 TEST bad_agents_and_servers(void) {

@@ -431,7 +431,7 @@ TEST impossible_numbers_are_refused(void) {
    own size. */
 typedef struct agent_map { /* where the fields of a saved agent are */
     size_t random, rounds, trajectories, steps, mean_return, mean_length, baseline;
-    size_t has_d, d, before, last_round, last_eta, bank, busy, again;
+    size_t has_d, d, before, last_round, last_eta, bank, curvature, sum_cc, busy, again;
     size_t playing, all, trajectory, eta, round, sum_return, sum_length, theta, g, v;
     size_t t, hat, obs, act, reward, env, end;
 } agent_map;
@@ -469,6 +469,7 @@ static agent_map map_of(bytes b, const rn_trainer_desc *d) {
     m.last_round = take(&at, 8);
     m.last_eta = take(&at, 8);
     m.bank = take(&at, d->method.tuned ? 15 * 8 + 3 * dim : 0);
+    m.curvature = take(&at, d->server.kl > 0 ? 8 : 0);
     m.busy = take(&at, 8);
     m.again = take(&at, 8);
     m.playing = take(&at, 8);
@@ -478,6 +479,7 @@ static agent_map map_of(bytes b, const rn_trainer_desc *d) {
     m.round = take(&at, 8);
     m.sum_return = take(&at, 8);
     m.sum_length = take(&at, 8);
+    m.sum_cc = take(&at, d->server.kl > 0 ? 16 : 0);
     m.theta = take(&at, dim);
     m.g = take(&at, dim);
     m.v = take(&at, dim);
@@ -717,6 +719,47 @@ TEST forged_filters_are_refused(void) {
         ASSERT(s == RN_OK || s == RN_ERR_AGGREGATE);
         ASSERT(all_finite(rn_agent_direction(a), dim));
     }
+    free(b.at);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
+    PASS();
+}
+
+/* what server.kl keeps, in agents and in the server */
+TEST forged_budgets_are_refused(void) {
+    enum { AT_STEP = 32 + 32 + 8 };
+
+    static const double wrong[] = {-0.5, -2, (double)NAN, (double)INFINITY};
+    const int kind = BUDGET;
+    rn_server *s;
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    victim_open(BUDGET);
+    a = agent_in_play(2, &m, &b);
+    for (size_t i = 0; i < 4; i++) {
+        REFUSED(m.curvature, AS_DOUBLE, wrong[i]);
+        REFUSED(m.sum_cc, AS_DOUBLE, wrong[i]);
+        REFUSED(m.sum_cc + 8, AS_DOUBLE, wrong[i]);
+    }
+    REFUSED(m.sum_cc + 8, AS_DOUBLE, 1e6); /* more steps than were made */
+    TAKEN(m.curvature, AS_DOUBLE, -1);
+    TAKEN(m.curvature, AS_DOUBLE, 1e300);
+    TAKEN(m.sum_cc, AS_DOUBLE, 1e300);
+    free(b.at);
+    s = rn_trainer_server(v.t);
+    b.size = rn_server_save_size(s);
+    b.at = (unsigned char *)need(malloc(b.size));
+    ASSERT_EQ(RN_OK, rn_server_save(s, b.at, b.size));
+    for (size_t i = 0; i < 6; i++) {
+        put_double(b.at + AT_STEP, i < 4 ? wrong[i] : i == 4 ? 0 : 1e10);
+        reseal(b);
+        ASSERT_EQ(RN_ERR_CORRUPT, rn_server_load(s, b.at, b.size));
+    }
+    put_double(b.at + AT_STEP, 1e9);
+    reseal(b);
+    ASSERT_EQ(RN_OK, rn_server_load(s, b.at, b.size));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(v.t));
     free(b.at);
     rn_trainer_destroy(v.t);
     free(v.state.at);
@@ -985,7 +1028,7 @@ TEST foreign_states_are_refused(void) {
 
 /* other sizes or options of the method and the step */
 TEST other_descs_are_refused(void) {
-    enum { CHANGES = 19 };
+    enum { CHANGES = 20 };
 
     victim_open(RIDGE);
     for (int k = 0; k < CHANGES; k++) {
@@ -1016,6 +1059,7 @@ TEST other_descs_are_refused(void) {
         case 15: s.d.method.reuse = 1; break;
         case 16: s.d.server.soft = 1; break;
         case 17: s.d.method.tuned = 1; break;
+        case 18: s.d.server.kl = 1e-3; break;
         default: s.d.method.forget = 0.5; break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
@@ -1090,6 +1134,7 @@ SUITE(damage) {
     RUN_TESTp(forged_fields_are_refused, RIDGE);
     RUN_TEST(forged_second_trajectories_are_refused);
     RUN_TEST(forged_filters_are_refused);
+    RUN_TEST(forged_budgets_are_refused);
     RUN_TEST(forged_softness_is_refused);
     RUN_TEST(last_observation_is_checked_when_used);
     RUN_TEST(forged_trainers_are_refused);

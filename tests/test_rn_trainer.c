@@ -127,6 +127,15 @@ enum { N = 7, DIM = 32, H = 6, X = 4 + 2 * FEATURES, ROUNDS = 8, MEMORY = 4096 }
     O(TUNED_STILL,        d->method.tuned = 1; d->server.aggregate = first_row_or_none)           \
     O(TUNED_ALL,          d->method.tuned = d->method.flat = d->method.causal = 1;                \
                           d->method.baseline = RN_BASELINE_RIDGE; d->server.soft = 1)             \
+    O(KL,                 d->server.kl = 1e-3)                                                    \
+    O(KL_LONG,            d->server.kl = 1e3)                                                     \
+    O(KL_TUNED,           d->server.kl = 1e-2; d->method.tuned = 1; d->method.batch = 2;          \
+                          d->server.gamma = rn_schedule_linear(9, 0, 20); d->server.soft = 1)     \
+    O(KL_NO_HESSIAN,      d->server.kl = 1e-3; d->method.no_hessian = 1; d->adversaries = 2)      \
+    O(KL_ANEW,            d->server.kl = 1e-3; d->server.eta = rn_schedule_constant(1))           \
+    O(KL_SILENCE,         d->server.kl = 1e-3; d->adversaries = 2;                                \
+                          d->attack.kind = RN_ATTACK_SILENCE)                                     \
+    O(KL_MISSING,         d->server.kl = 1e-3; d->server.aggregate = first_row_or_none)           \
     O(OWN_RNGS,           )                                                                       \
     O(MADE_ENVS,          )
 /* clang-format on */
@@ -234,6 +243,9 @@ typedef struct plain_agent {
     plain_filter filter[3];
     wide change; /* sum of ||v||^2/||u||^2 over the rounds that moved */
     size_t tuned, moves;
+    wide curvature; /* mean c_t^2/||u||^2; -1: not known */
+    wide sum_cc;
+    size_t count_cc;
     rn_random random;
     agg_rng rng;
     walk walk;
@@ -372,6 +384,18 @@ static void plain_add_v(const wide *theta, const wide *u, const plain_trajectory
     for (size_t i = 0; i < plain_model->policy.dim; i++) v[i] += part[i] / (wide)m->batch;
 }
 
+/* sum of c_t^2 */
+static void plain_see_c(plain_agent *a, const wide *theta, const wide *u,
+                        const plain_trajectory *e) {
+    const rn_policy *p = &plain_model->policy;
+    wide grad[DIM], hess[DIM];
+    for (size_t t = 0; t < e->T; t++, a->count_cc++) {
+        const wide c = model_step(plain_model, theta, u, e->obs + t * p->obs_dim,
+                                  e->act + t * p->act_dim, grad, hess);
+        a->sum_cc += c * c;
+    }
+}
+
 static wide plain_product(const wide *x, const wide *y, size_t n) {
     wide s = 0;
     for (size_t i = 0; i < n; i++) s += x[i] * y[i];
@@ -445,6 +469,8 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         moved |= u[i] < 0 || u[i] > 0;
     }
     with_v = moved && eta < 1 && !plain_method->no_hessian;
+    a->sum_cc = 0;
+    a->count_cc = 0;
     a->mean_return = a->mean_length = 0;
     for (size_t k = 0; k < m; k++) {
         plain_trajectory e;
@@ -453,6 +479,7 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         model_gradient(plain_model, theta, e.T, e.obs, e.act, w, part);
         for (size_t i = 0; i < dim; i++) g[i] += part[i] / (wide)m;
         if (with_v && plain_method->reuse) plain_add_v(theta, u, &e, w, v);
+        if (moved && (!with_v || plain_method->reuse)) plain_see_c(a, theta, u, &e);
         for (size_t t = 0; t < e.T; t++) a->mean_return += e.reward[t] / (double)m;
         a->mean_length += (double)e.T / (double)m;
     }
@@ -464,7 +491,9 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
         plain_play(a, hat, &e);
         plain_weights(a, &e, w);
         plain_add_v(hat, u, &e, w, v);
+        plain_see_c(a, hat, u, &e);
     }
+    if (moved) a->curvature = a->sum_cc / (wide)a->count_cc / plain_product(u, u, dim);
     if (plain_method->tuned) {
         plain_tune(a, u, g, v, !a->has_d || eta >= 1);
         for (size_t i = 0; i < dim; i++) a->before[i] = theta[i];
@@ -485,6 +514,7 @@ static void plain_round(plain_agent *a, const wide *theta, wide eta) {
 typedef struct plain_server {
     wide theta[DIM], m[DIM], v[DIM];
     wide norm[ROUNDS], gamma; /* soft: of every step so far; of the last step */
+    wide k;                   /* kl */
     size_t t, steps;
 } plain_server;
 
@@ -558,6 +588,7 @@ static void plain_open(plain_run *p, setup *s) {
     if (!(p->method.ridge > 0)) p->method.ridge = 1e-3;
     if (p->method.tuned) p->method.reuse = 1;
     p->server.t = 1;
+    p->server.k = 0.001L;
     for (size_t i = 0; i < s->p.policy.dim; i++) p->server.theta[i] = (wide)s->theta[i];
     for (size_t i = 0; i < d->agents; i++) {
         plain_agent *a = &p->agents[i];
@@ -569,9 +600,33 @@ static void plain_open(plain_run *p, setup *s) {
         a->random = d->rngs ? s->randoms[i] : rn_make_random(d->seed, (uint32_t)i);
         a->rng = rn_random_rng(&a->random);
         a->env = walk_env(&a->walk, &s->m, s->p.table);
+        a->curvature = -1;
         a->random_action = p->attacks[i].kind == RN_ATTACK_RANDOM_ACTION;
         a->flip_reward = p->attacks[i].kind == RN_ATTACK_REWARD_FLIP;
     }
+}
+
+static int by_size(const void *x, const void *y) {
+    const wide a = *(const wide *)x, b = *(const wide *)y;
+    return (a > b) - (a < b);
+}
+
+/* k_t: the number in the middle; what is missing counts as the largest */
+static wide plain_kl(const plain_run *p, const rn_real *const *row) {
+    const rn_trainer_desc *d = &p->s->d;
+    const size_t n = d->agents;
+    wide F[N], k;
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        F[i] = row[i] ? p->agents[i].curvature : -1;
+        if (p->attacks[i].kind == RN_ATTACK_VECTOR) F[i] = 0;
+        bad += F[i] < 0;
+        if (F[i] < 0) F[i] = 1e300L;
+    }
+    if (bad > d->server.agg.f) return p->server.k;
+    qsort(F, n, sizeof *F, by_size);
+    k = sqrtl(2 * (wide)d->server.kl / F[n / 2]);
+    return k < 2 * p->server.k ? k : 2 * p->server.k;
 }
 
 static agg_status plain_trainer_round(plain_run *p) {
@@ -609,6 +664,11 @@ static agg_status plain_trainer_round(plain_run *p) {
         status = run(&a, row, out, NULL);
     }
     p->server.gamma = plain_schedule(&d->server.gamma, p->server.t);
+    if (d->server.kl > 0) {
+        const wide first = plain_schedule(&d->server.gamma, 1), k = plain_kl(p, row);
+        if (wrote(status)) p->server.k = k;
+        if (k < first) p->server.gamma *= k / first;
+    }
     if (d->server.soft) p->server.gamma *= plain_soft(&p->server);
     if (wrote(status)) plain_step(&p->server, &d->server, out, dim);
     p->server.t++;
@@ -644,7 +704,8 @@ TEST every_round_is_algorithm_1(int option) {
         ASSERT_EQ(t, p->round);
         ASSERT_EQ(t, rn_trainer_rounds_done(trainer));
         ASSERT_EQ(p->theta, rn_trainer_theta(trainer));
-        ASSERT(fabs(p->gamma - (double)plain.server.gamma) < (mine.d.server.soft ? tol : 1e-15));
+        ASSERT(fabs(p->gamma - (double)plain.server.gamma) <
+               (mine.d.server.soft || mine.d.server.kl > 0 ? tol : 1e-15));
         ASSERT(fabs(p->eta - (double)plain_schedule(&mine.d.server.eta, t)) < 1e-15);
         for (size_t i = 0; i < mine.d.agents; i++) {
             const plain_agent *a = &plain.agents[i];
@@ -803,10 +864,10 @@ static int outcome_same(outcome *a, outcome *b) {
     return same;
 }
 
-static const int some_options[] = {OPT_PAPER,       OPT_BATCH,       OPT_BASE_RIDGE_ALL,
-                                   OPT_UPDATE_ADAM, OPT_ATTACK_EACH, OPT_ATTACK_SILENCE,
-                                   OPT_BASE_TIME,   OPT_CLIP,        OPT_TABLE_POLICY,
-                                   OPT_REUSE_ALL,   OPT_TUNED,       OPT_TUNED_ALL};
+static const int some_options[] = {
+    OPT_PAPER,          OPT_BATCH,     OPT_BASE_RIDGE_ALL, OPT_UPDATE_ADAM,  OPT_ATTACK_EACH,
+    OPT_ATTACK_SILENCE, OPT_BASE_TIME, OPT_CLIP,           OPT_TABLE_POLICY, OPT_REUSE_ALL,
+    OPT_TUNED,          OPT_TUNED_ALL, OPT_KL_TUNED,       OPT_KL_NO_HESSIAN};
 
 enum { SOME = sizeof some_options / sizeof *some_options };
 

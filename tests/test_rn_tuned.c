@@ -78,8 +78,8 @@ TEST averages_forget(void) {
     PASS();
 }
 
-/* g = gradient + noise in many dimensions, the gradient walks straight on: who holds the right share
-   of ||v||^2 for the gradient's way has the best score, and R is found */
+/* g = gradient + noise in many dimensions, the gradient walks straight on: who holds the right
+   share of ||v||^2 for the gradient's way has the best score, and R is found */
 TEST the_right_share_wins(double share, size_t want) {
     enum { DIMS = 40, STEPS = 200 };
 
@@ -165,6 +165,144 @@ TEST giants_teach_nothing(void) {
     PASS();
 }
 
+/* ---- server.kl */
+static rn_server *server_of(size_t n, size_t f, double kl, void **block) {
+    rn_server_desc d;
+    rn_server *s = NULL;
+    memset(&d, 0, sizeof d);
+    d.n = n;
+    d.dim = 2;
+    d.agg.f = f;
+    d.agg.rule = AGG_CWMED;
+    d.kl = kl;
+    d.gamma = rn_schedule_constant(1e6);
+    *block = need(malloc(rn_server_size(&d)));
+    if (rn_server_init(&s, &d, *block, rn_server_size(&d)) != RN_OK) abort();
+    return s;
+}
+
+/* Honest numbers, and in every f places of n every choice of f hostile ones: the step lies between
+   those that two honest numbers would have led to. */
+TEST hostile_numbers_stay_in_the_honest_range(size_t n, size_t f) {
+    static const double evil[] = {
+        (double)NAN, (double)INFINITY, -(double)INFINITY, -1, -0.0, 0, 1e-310, 1e-30, 2.5,
+        1e30,        DBL_MAX};
+
+    enum { EVILS = sizeof evil / sizeof *evil };
+
+    void *block;
+    rn_server *s = server_of(n, f, 1e-6, &block);
+    size_t choices = 1, seen = 0;
+    for (size_t i = 0; i < f; i++) choices *= EVILS;
+    for (unsigned who = 0; who < 1u << n; who++) {
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++) count += who >> i & 1;
+        for (size_t choice = 0; count == f && choice < choices; choice++) {
+            double F[8], least = 1e300, most = 0, k;
+            size_t rest = choice;
+            for (size_t i = 0; i < n; i++) {
+                F[i] = 1 + 0.37 * (double)(i * 5 % n);
+                if (who >> i & 1) {
+                    F[i] = evil[rest % EVILS];
+                    rest /= EVILS;
+                    continue;
+                }
+                least = fmin(least, F[i]);
+                most = fmax(most, F[i]);
+            }
+            s->step = 1; /* doubling is no limit here */
+            k = rni_kl_step(s, F);
+            ASSERT(k >= sqrt(2e-6 / most) * (1 - 1e-12) && k <= sqrt(2e-6 / least) * (1 + 1e-12));
+            seen++;
+        }
+    }
+    ASSERT(seen >= choices);
+    free(block);
+    PASS();
+}
+
+TEST steps_by_hand(void) {
+    const double F[5] = {8, 2, 32, 0.5, 2}, none[5] = {-1, -1, (double)NAN, 2, 2};
+    const double zeros[5] = {0, 0, 0, 0, 1}, large[5] = {DBL_MAX, DBL_MAX, DBL_MAX, 1, 1};
+    void *block;
+    rn_server *s = server_of(5, 2, 1, &block);
+    ASSERT(fabs(rn_server_gamma(s) - 0.001) < tol); /* nothing is known */
+    ASSERT(fabs(rni_kl_step(s, NULL) - 0.001) < tol);
+    ASSERT(fabs(rni_kl_step(s, F) - 0.002) < tol); /* sqrt(2/2) = 1, but no more than double */
+    s->step = 3;
+    ASSERT(fabs(rni_kl_step(s, F) - 1) < tol);
+    ASSERT(fabs(rni_kl_step(s, none) - 3) < tol); /* three of five: more than f */
+    ASSERT(fabs(rni_kl_step(s, zeros) - 6) < tol);
+    ASSERT(fabs(rni_kl_step(s, large) - RNI_KL_LEAST) < tol);
+    s->step = RNI_KL_MOST;
+    ASSERT(fabs(rni_kl_step(s, zeros) - RNI_KL_MOST) < tol);
+    s->desc.agg.f = 3; /* as with a rule of the host's: then there is no middle */
+    ASSERT(fabs(rni_kl_step(s, none) - RNI_KL_MOST) < tol);
+    free(block);
+    PASS();
+}
+
+/* the cap and the shape are the schedule's; what is refused changes nothing */
+TEST schedule_is_the_cap(void) {
+    const double F[3] = {200, 200, 200};
+    const rn_real row[2] = {3, 4};
+    const rn_real *three[3] = {row, row, row}, *silent[3] = {NULL, NULL, NULL};
+    rn_progress p;
+    void *block;
+    rn_server *s = server_of(3, 1, 1, &block);
+    s->desc.gamma = rn_schedule_linear(0.5, 0, 4);
+    s->step = 0.05;
+    ASSERT_EQ(RN_ERR_AGGREGATE, rn_server_update_with(s, silent, F, &p));
+    ASSERT(fabs(s->step - 0.05) < tol);
+    ASSERT_EQ(RN_OK, rn_server_update_with(s, three, F, &p));
+    ASSERT(fabs(p.gamma - 0.1) < tol); /* k = sqrt(2/200) */
+    ASSERT_EQ(RN_OK, rn_server_update_with(s, three, F, &p));
+    ASSERT(fabs(p.gamma - 0.1 * 0.75) < tol);
+    ASSERT_EQ(RN_OK, rn_server_update(s, three, &p)); /* nobody says anything: k stays */
+    ASSERT(fabs(p.gamma - 0.1 * 0.5) < tol);
+    s->step = 0.9;
+    ASSERT_EQ(RN_OK, rn_server_update(s, three, &p));
+    ASSERT(fabs(p.gamma - 0.125) < tol); /* the schedule's own */
+    ASSERT_EQ(RN_ERR_ARG, rn_server_update_with(NULL, three, F, &p));
+    free(block);
+    PASS();
+}
+
+/* -1 until theta has moved, then the mean of c^2/||u||^2; and it stays where theta does */
+TEST agents_offer_curvature(void) {
+    static trio c;
+    rn_agent *a;
+    rn_agent_desc d;
+    void *block;
+    rn_real theta[64] = {0};
+    double x;
+    trio_make(&c, 0);
+    d = c.a;
+    d.method.curvature = d.method.no_hessian = 1;
+    block = need(malloc(rn_agent_size(&d)));
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
+    ASSERT(rn_agent_curvature(NULL) <= -1 && rn_agent_curvature(a) <= -1);
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 0.5));
+    ASSERT(rn_agent_curvature(a) <= -1);
+    theta[c.p.policy.dim - 1] = (rn_real)0.25; /* a bias of the output */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 0.5));
+    x = rn_agent_curvature(a);
+    ASSERT(x > 0.1 && x < 0.9); /* (1 - p)^2 or p^2, p near 1/2 */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 0.5));
+    ASSERT(rn_agent_curvature(a) >= x && rn_agent_curvature(a) <= x);
+    free(block);
+    PASS();
+}
+
+SUITE(budget) {
+    for (size_t n = 3; n <= 7; n++)
+        for (size_t f = 1; 2 * f < n; f++)
+            RUN_TESTp(hostile_numbers_stay_in_the_honest_range, n, f);
+    RUN_TEST(steps_by_hand);
+    RUN_TEST(schedule_is_the_cap);
+    RUN_TEST(agents_offer_curvature);
+}
+
 SUITE(tuned) {
     RUN_TEST(gains_by_hand);
     RUN_TEST(gains_make_the_error_least);
@@ -179,5 +317,6 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(tuned);
+    RUN_SUITE(budget);
     GREATEST_MAIN_END();
 }

@@ -123,6 +123,7 @@ static rn_method feed_method(feed *f) {
     m.flat = feed_flag(f);
     m.reuse = feed_flag(f);
     m.tuned = feed_flag(f);
+    m.curvature = feed_flag(f);
     return m;
 }
 
