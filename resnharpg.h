@@ -76,8 +76,8 @@
        of J along the step, which is O(gamma^2); d gathers at most (1-eta)/eta times that.
 
    TUNED        method.tuned: an agent sets its own eta_t and weight w_t of v; the plan's eta is not
-                used, but for 1, which starts anew. v is that of method.reuse (least error of three
-                ways to spend the second trajectory).
+                used, but for 1, which starts anew; nor is clip. v is that of method.reuse (of three
+                ways to spend the second trajectory the one of least error).
                     d = (1-eta_t) (d + w_t v) + eta_t g
                 Three filters, each with a d of its own, hold that 3/4, 1/10 or 1/1000 of ||v||^2 is
                 the gradient's way and the rest noise. Each knows from that, and from Var g, which
@@ -261,6 +261,7 @@
   #define rn_policy_work_size    rn_policy_work_size_f64
   #define rn_add_hessian_product rn_add_hessian_product_f64
   #define rn_make_trainer_desc   rn_make_trainer_desc_f64
+  #define rn_make_tuned_trainer_desc rn_make_tuned_trainer_desc_f64
   #define rn_agent_size          rn_agent_size_f64
   #define rn_agent_init          rn_agent_init_f64
   #define rn_agent_begin_round   rn_agent_begin_round_f64
@@ -433,7 +434,8 @@ typedef struct rn_method {
     int          reuse;        /* 1 = v from g's own trajectories, q = 1, no second ones; not with
                                   no_hessian, bias O(gamma^2) */
     int          tuned;        /* 1 = eta and the weight of v from the agent's own trajectories, see
-                                  TUNED; brings reuse with it; not with no_memory or clip */
+                                  TUNED; brings reuse with it, has no use for clip; not
+                                  with no_memory or no_hessian */
     int          curvature;    /* 1 = measure rn_agent_curvature(), for server.kl; costs policy.dot
                                   where v is not made            0 = no; trainer: as the server */
 } rn_method;
@@ -632,6 +634,13 @@ typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_
    wants smaller steps and more rounds: eta 0.2, gamma 0.02 to 0 in 500. */
 RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                             rn_policy policy);
+
+/* One without a step length or an eta: method.tuned, server.kl 0.002, two trajectories per agent and
+   round, the rest as above. The step falls to 0 within `rounds`; 0 = 500. It learns the paper's six
+   tasks with nothing else changed (`make onesetting`), if observations are about as large as 1
+   (examples/envs/scaled.h). */
+RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const rn_env *envs,
+                                                  rn_policy policy, size_t rounds);
 RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* 0: rn_trainer_init() says why */
 RN_API rn_status      rn_trainer_init(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
                                       size_t size);
@@ -2941,8 +2950,7 @@ static rn_status rni_method_check(const rn_method *m) {
     if (!aggi_within(m->forget, 0, 1) || !aggi_within(m->ridge, 0, DBL_MAX)) return RN_ERR_DESC;
     /* Psi_0/discount^t would grow without end; v from no Hessian is no v */
     if (m->flat && m->estimator == RN_REINFORCE) return RN_ERR_DESC;
-    /* the filters stand on memory, and weigh v themselves */
-    if (m->tuned && (m->no_memory || m->clip > 0)) return RN_ERR_DESC;
+    if (m->tuned && m->no_memory) return RN_ERR_DESC; /* filters stand on memory */
     return m->reuse && m->no_hessian ? RN_ERR_DESC : RN_OK;
 }
 
@@ -3979,6 +3987,17 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     d.server.eta = rn_schedule_constant(0.3);
     d.server.gamma = rn_schedule_linear(0.08, 0, 200);
     d.server.soft = 1;
+    return d;
+}
+
+RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const rn_env *envs,
+                                                  rn_policy policy, size_t rounds) {
+    rn_trainer_desc d = rn_make_trainer_desc(agents, f, envs, policy);
+    d.method.tuned = 1;
+    d.method.clip = 0;
+    d.method.batch = 2;
+    d.server.kl = 0.002;
+    d.server.gamma = rn_schedule_linear(1, 0, rounds ? rounds : 500);
     return d;
 }
 
@@ -5112,7 +5131,8 @@ AGGI_END_CODE
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
    0.4.0           method.tuned: agents that choose eta and the weight of v themselves. server.kl:
-                   the step from a budget; rn_agent_curvature, rn_server_update_with.
+                   the step from a budget; rn_agent_curvature, rn_server_update_with,
+                   rn_make_tuned_trainer_desc.
                    method.flat, method.reuse and server.soft, all off in a zeroed desc. New last
                    fields in rn_hessian_product: zero it before you fill it in. Saved states without
                    the three have the form and the bytes they had. rn_make_trainer_desc has another

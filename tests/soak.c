@@ -70,7 +70,7 @@ static void plan_method(rn_method *m, rng *r) {
     m->clip = rng_below(r, 4) ? 0 : rng_unit(r);
     m->flat = m->estimator == RN_GPOMDP && rng_below(r, 2);
     m->reuse = !m->no_hessian && rng_below(r, 3) == 0;
-    m->tuned = !m->no_hessian && !m->no_memory && m->clip <= 0 && rng_below(r, 3) == 0;
+    m->tuned = !m->no_hessian && !m->no_memory && rng_below(r, 3) == 0;
 }
 
 static void plan_server(plan *p, size_t n, rng *r) {

@@ -231,9 +231,10 @@ static rn_env chain_env(chain *c) {
 
 /* ---- a federation on one of the environments. The rule's number picks the options, so that
    each is used by some */
-typedef enum env_kind { CARTPOLE, PENDULUM, TABLE, ENV_KINDS } env_kind;
+/* TUNED: CartPole with method.tuned, flat, server.kl and soft */
+typedef enum env_kind { CARTPOLE, PENDULUM, TABLE, TUNED, ENV_KINDS } env_kind;
 
-static const char *const env_name[ENV_KINDS] = {"CartPole", "InvertedPendulum", "table"};
+static const char *const env_name[ENV_KINDS] = {"CartPole", "InvertedPendulum", "table", "tuned"};
 
 typedef struct federation {
     cartpole poles[AGENTS];
@@ -247,7 +248,7 @@ typedef struct federation {
 } federation;
 
 static rn_policy make_policy(federation *f, env_kind what, unsigned pick) {
-    rn_net_desc shape = rn_make_net_desc(4, what == CARTPOLE ? 2 : 1);
+    rn_net_desc shape = rn_make_net_desc(4, what == CARTPOLE || what == TUNED ? 2 : 1);
     shape.hidden[0] = 16 + pick;
     shape.hidden[1] = pick % 3 ? 16 : 0;
     shape.activation = (rn_activation)(pick % 3);
@@ -269,9 +270,9 @@ static int make_federation(federation *f, env_kind what, agg_rule rule, const ag
     rn_trainer_desc d;
     memset(f, 0, sizeof *f);
     for (int i = 0; i < AGENTS; i++)
-        f->envs[i] = what == CARTPOLE   ? cartpole_env(&f->poles[i])
-                     : what == PENDULUM ? inverted_pendulum_env(&f->pendulums[i])
-                                        : chain_env(&f->chains[i]);
+        f->envs[i] = what == CARTPOLE || what == TUNED ? cartpole_env(&f->poles[i])
+                     : what == PENDULUM                ? inverted_pendulum_env(&f->pendulums[i])
+                                                       : chain_env(&f->chains[i]);
     d = rn_make_trainer_desc(AGENTS, ADVERSARIES, f->envs, make_policy(f, what, pick));
     d.method.horizon = 80;
     d.method.discount = 0.995; /* the recipe may change, the hashes need not */
@@ -292,6 +293,12 @@ static int make_federation(federation *f, env_kind what, agg_rule rule, const ag
         rn_schedule_staircase(d.server.update == RN_UPDATE_PLAIN ? 0.0005 : 0.1, 0.5, 4);
     d.server.eta = pick % 6 == 5 ? rn_theory_eta() : rn_schedule_constant(0.5);
     d.server.radius = pick % 4 == 2 ? 4 : 0;
+    if (what == TUNED) {
+        d.method.tuned = d.method.flat = d.method.causal = d.server.soft = 1;
+        d.method.estimator = RN_GPOMDP;
+        d.server.update = RN_UPDATE_NORMALISED;
+        d.server.kl = 0.002;
+    }
     d.seed = 40 + (uint64_t)what;
     d.adversaries = ADVERSARIES;
     d.attack.kind = pick % 6 == 3   ? RN_ATTACK_RANDOM_ACTION

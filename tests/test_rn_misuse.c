@@ -1218,8 +1218,7 @@ TEST servers_that_do_not_fit(void) {
     X(d.method.flat = 1; d.method.estimator = RN_REINFORCE,     RN_ERR_DESC) \
     X(d.method.reuse = d.method.no_hessian = 1,                 RN_ERR_DESC) \
     X(d.method.tuned = d.method.no_hessian = 1,                 RN_ERR_DESC) \
-    X(d.method.tuned = d.method.no_memory = 1,                  RN_ERR_DESC) \
-    X(d.method.tuned = 1; d.method.clip = 0.5,                  RN_ERR_DESC)
+    X(d.method.tuned = d.method.no_memory = 1,                  RN_ERR_DESC)
 /* ... and of a server */
 #define BAD_SERVERS(X)                                      \
     X(d.beta1 = 1,                             RN_ERR_DESC) \

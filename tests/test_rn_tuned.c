@@ -294,6 +294,38 @@ TEST agents_offer_curvature(void) {
     PASS();
 }
 
+/* with everything on, half of the rounds saved and loaded in between: the same bits */
+TEST tuned_trainers_go_on_with_the_same_bits(void) {
+    static trio one, two;
+    rn_trainer *a, *b;
+    rn_trainer_desc d[2];
+    unsigned char *bytes;
+    size_t size;
+    trio_make(&one, 0);
+    trio_make(&two, 0);
+    d[0] = rn_make_tuned_trainer_desc(TRIO, 1, one.envs, one.p.policy, 0);
+    d[1] = rn_make_tuned_trainer_desc(TRIO, 1, two.envs, two.p.policy, 500);
+    d[0].method.horizon = d[1].method.horizon = 4;
+    d[0].adversaries = d[1].adversaries = 1;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&a, &d[0]));
+    for (int t = 0; t < 8; t++) ASSERT_EQ(RN_OK, rn_trainer_run_round(a));
+    (void)rn_trainer_tick(a, 5, NULL);
+    size = rn_trainer_save_size(a);
+    bytes = (unsigned char *)need(malloc(size));
+    ASSERT_EQ(RN_OK, rn_trainer_save(a, bytes, size));
+    ASSERT_EQ(RN_OK, rn_trainer_create(&b, &d[1]));
+    ASSERT_EQ(RN_OK, rn_trainer_load(b, bytes, size));
+    for (int t = 0; t < 8; t++) {
+        ASSERT_EQ(rn_trainer_run_round(a), rn_trainer_run_round(b));
+        ASSERT(same_bits(rn_trainer_theta(a), rn_trainer_theta(b), one.p.policy.dim));
+    }
+    ASSERT(rn_trainer_progress(a)->gamma > 0.001); /* it has grown from the first */
+    rn_trainer_destroy(a);
+    rn_trainer_destroy(b);
+    free(bytes);
+    PASS();
+}
+
 SUITE(budget) {
     for (size_t n = 3; n <= 7; n++)
         for (size_t f = 1; 2 * f < n; f++)
@@ -301,6 +333,7 @@ SUITE(budget) {
     RUN_TEST(steps_by_hand);
     RUN_TEST(schedule_is_the_cap);
     RUN_TEST(agents_offer_curvature);
+    RUN_TEST(tuned_trainers_go_on_with_the_same_bits);
 }
 
 SUITE(tuned) {

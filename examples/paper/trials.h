@@ -36,6 +36,7 @@ typedef struct recipe {
     rn_update_kind update;
     agg_pre pre; /* before every rule but the mean */
     int soft;
+    double kl;
 } recipe;
 
 typedef struct task task;
@@ -111,7 +112,7 @@ PLOT_FN size_t trial_batch(const trial *t) {
 /* trajectories an agent plays in a round */
 PLOT_FN size_t trial_per_round(const trial *t) {
     const rn_method *m = &t->recipe.method;
-    return trial_batch(t) * (m->no_hessian || m->reuse ? 1 : 2);
+    return trial_batch(t) * (m->no_hessian || m->reuse || m->tuned ? 1 : 2);
 }
 
 /* rounds between evaluations */
@@ -131,6 +132,7 @@ PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
     d.server.agg.rule = t->learner->rule;
     d.server.agg.pre[0] = t->learner->rule == AGG_MEAN ? AGG_PRE_NONE : t->recipe.pre;
     d.server.soft = t->recipe.soft;
+    d.server.kl = t->recipe.kl;
     d.server.gamma = t->recipe.gamma;
     d.server.eta = rn_schedule_constant(t->recipe.eta);
     d.server.update = t->recipe.update;
