@@ -121,6 +121,25 @@ TEST the_right_share_wins(double share, size_t want) {
     PASS();
 }
 
+/* every scalar is looked at */
+TEST banks_fit_or_not(void) {
+    static const double wrong[] = {(double)NAN, (double)INFINITY, 1e151, -1e151};
+    rni_bank b;
+    memset(&b, 0, sizeof b);
+    ASSERT(rni_bank_fits(&b));
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 1 + 4 * RNI_FILTERS; k++) {
+            rni_filter *f = &b.filter[k ? (k - 1) / 4 : 0];
+            double *const field[4] = {&f->noise, &f->error, &f->lag, &f->score};
+            double *x = k ? field[(k - 1) % 4] : &b.change;
+            *x = wrong[i];
+            ASSERT_FALSE(rni_bank_fits(&b));
+            *x = k && (k - 1) % 4 == 3 ? -1 : 1e150;
+            ASSERT(rni_bank_fits(&b));
+        }
+    PASS();
+}
+
 typedef struct payer { /* a walk that pays `by` times as much */
     walk walk;
     double by;
@@ -290,6 +309,12 @@ TEST agents_offer_curvature(void) {
     ASSERT(x > 0.1 && x < 0.9); /* (1 - p)^2 or p^2, p near 1/2 */
     ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 0.5));
     ASSERT(rn_agent_curvature(a) >= x && rn_agent_curvature(a) <= x);
+    theta[0] += (rn_real)1e-30; /* of a step whose square is 0, or nearly */
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, theta, 0.5));
+    a->u[0] = (rn_real)(sizeof(rn_real) == 8 ? 1e-200 : 0);
+    a->count_cc = 1;
+    rni_agent_learn_curvature(a);
+    ASSERT(rn_agent_curvature(a) >= 0);
     free(block);
     PASS();
 }
@@ -342,6 +367,7 @@ SUITE(tuned) {
     RUN_TEST(averages_forget);
     RUN_TESTp(the_right_share_wins, 0.75, 0);
     RUN_TESTp(the_right_share_wins, 0.001, 2);
+    RUN_TEST(banks_fit_or_not);
     RUN_TEST(giants_teach_nothing);
 }
 

@@ -40,6 +40,7 @@ static rn_server_desc feed_desc(feed *f) {
         d.epsilon = feed_double(f);
         d.radius = feed_double(f);
         d.soft = feed_flag(f);
+        d.kl = feed_flag(f) ? feed_double(f) : 0;
     }
     return d;
 }
@@ -114,11 +115,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int round = 0; round < 6 && f.left; round++) {
         table t = feed_table(&f, d.n, d.dim);
         rn_real before[MOST_DIM];
+        double curvature[9];
         const size_t at = rn_server_current_round(s);
         rn_progress p;
         rn_status st;
         memcpy(before, rn_server_theta(s), d.dim * sizeof *before);
-        st = rn_server_update(s, t.read, &p);
+        for (size_t i = 0; i < d.n; i++) curvature[i] = d.kl > 0 ? feed_double(&f) : 0;
+        st = rn_server_update_with(s, t.read, curvature, &p);
         check_step(&d, s, st, &p, before, at);
         check_saving(s, other, d.dim);
         if (st != RN_OK) rn_server_skip_round(s);
