@@ -83,8 +83,8 @@ table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio
 variance: $(BUILD)/paper/variance  ## error of an agent's d, estimator by estimator (build/variance.svg, .csv, .md); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
-onesetting: $(BUILD)/paper/onesetting  ## six tasks, one setting, three of ten flip signs (build/onesetting.svg, .csv, .md); QUICK=1
-	@$< $(if $(QUICK),--quick)
+onesetting: $(BUILD)/paper/onesetting  ## six tasks, one setting, three of ten flip signs (build/onesetting.svg, .csv, .md); QUICK=1, ONCE=1
+	@$< $(if $(QUICK),--quick) $(if $(ONCE),--once)
 
 speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)

@@ -635,8 +635,8 @@ typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_
 RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                             rn_policy policy);
 
-/* One without a step length or an eta: method.tuned, server.kl 0.002, two trajectories per agent and
-   round, the rest as above. The step falls to 0 within `rounds`; 0 = 500. It learns the paper's six
+/* One without a step length or an eta: method.tuned, server.kl 0.002, discount 0.99, two
+   trajectories per agent and round, the rest as above. The step falls to 0 within `rounds`; 0 = 500. It learns the paper's six
    tasks with nothing else changed (`make onesetting`), if observations are about as large as 1
    (examples/envs/scaled.h). */
 RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const rn_env *envs,
@@ -3994,6 +3994,7 @@ RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const
                                                   rn_policy policy, size_t rounds) {
     rn_trainer_desc d = rn_make_trainer_desc(agents, f, envs, policy);
     d.method.tuned = 1;
+    d.method.discount = 0.99;
     d.method.clip = 0;
     d.method.batch = 2;
     d.server.kl = 0.002;

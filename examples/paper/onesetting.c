@@ -283,12 +283,14 @@ static int draw(const char *path, const figure *f) {
 int main(int argc, char **argv) {
     static figure f;
     static any_body body;
-    f.quick = paper_quick(argc, argv,
-                          "usage: onesetting [--quick]\n"
-                          "Six tasks with one setting: writes build/onesetting.svg, .csv, .md.\n"
-                          "--quick: 2 seeds, few trajectories.\n");
-    f.seeds = f.quick ? 2 : 3;
-    f.sweep_seeds = f.quick ? 1 : 3;
+    const unsigned given =
+        paper_options(argc, argv, "--quick --once ",
+                      "usage: onesetting [--quick] [--once]\n"
+                      "Six tasks with one setting: writes build/onesetting.svg, .csv and .md.\n"
+                      "--quick: 2 seeds, few trajectories. --once: one seed of everything.\n");
+    f.quick = (given & 1) != 0;
+    f.seeds = given & 2 ? 1 : f.quick ? 2 : 3;
+    f.sweep_seeds = given ? 1 : 3;
     for (int t = 0; t < TASKS; t++) {
         (void)scaled_env(&unit[t], raw_env(t, &body));
         scaled_measure(&unit[t], 100, 250, 0.6);
