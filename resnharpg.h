@@ -636,9 +636,9 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
                                             rn_policy policy);
 
 /* One without a step length or an eta: method.tuned, server.kl 0.002, discount 0.99, two
-   trajectories per agent and round, the rest as above. The step falls to 0 within `rounds`; 0 = 500. It learns the paper's six
-   tasks with nothing else changed (`make onesetting`), if observations are about as large as 1
-   (examples/envs/scaled.h). */
+   trajectories per agent and round, the rest as above. The step falls to 0 within `rounds`; 0 =
+   500. It learns the paper's six tasks with nothing else changed (`make onesetting`), if
+   observations are about as large as 1 (examples/envs/scaled.h). */
 RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                                   rn_policy policy, size_t rounds);
 RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* 0: rn_trainer_init() says why */

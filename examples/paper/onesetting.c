@@ -107,9 +107,9 @@ static const task tasks[TASKS + LEARNING] = {
     {"Hopper",                 sizeof(place), place_env, setting, 1000, 1500},
     {"HalfCheetah",            sizeof(place), place_env, setting, 1000, 4000},
     {"Walker2d",               sizeof(place), place_env, setting, 1000, 1000},
-    {"CartPole, own units",         sizeof(place), place_env, setting, 500,  500},
-    {"InvertedPendulum, own units", sizeof(place), place_env, setting, 1000, 1000},
-    {"Hopper, own units",           sizeof(place), place_env, setting, 1000, 1500}};
+    {"CartPole (own units)",        sizeof(place), place_env, setting, 500,  500},
+    {"InvertedPendulum (own units)", sizeof(place), place_env, setting, 1000, 1000},
+    {"Hopper (own units)",          sizeof(place), place_env, setting, 1000, 1500}};
 /* clang-format on */
 
 /* ---- the runs: [task][seed], [sweep][step][seed], [learning][seed] */
