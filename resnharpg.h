@@ -1165,6 +1165,12 @@ typedef struct rni_tile {
     size_t zn;          /* how far rows of Z are apart: N, or 0 */
 } rni_tile;
 
+/* How many of M rows go into tiles of 6: what is left must be tiles of 4, and at most 3 rows. */
+static size_t rni_sixes(size_t M) {
+    const size_t fours = M / 4 * 4, over = fours % 6;
+    return fours - over - (over == 2 ? 6 : 0);
+}
+
 /* v into a register: compilers like to load a row of B once for each of its uses */
 #if defined(__GNUC__) && defined(__AVX__)
 #define RNI_KEEP(v) __asm__("" : "+x"(v))
@@ -1174,10 +1180,39 @@ typedef struct rni_tile {
 
 /* clang-format off */
 
-/* For AGGI_TWINS. Tiles are 4 rows or 1 by 2 vectors or 1; single rows sum even and odd k apart:
-   two sums under way hide the latency of one. rni_matmul_rows does so for all rows, in tiles of
+/* For AGGI_TWINS. Tiles are 6, 4 or 1 rows by 2 vectors or 1; single rows sum even and odd k apart:
+   two sums under way hide the latency of one; acting has them by 4 vectors too. rni_matmul_rows does so for all rows, in tiles of
    2 by 2 and 4 by 1: row by row it has the bits of rni_matmul_row. */
 #define RNI_MATMUL_KERNEL(suffix, attribute, vec)                                                  \
+    AGGI_INLINE void rni_tile_6x2##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
+                                          const rn_real *Z, rn_real *C) {                          \
+        const size_t w = sizeof(vec) / sizeof *A;                                                  \
+        const size_t ai = m->down, ak = m->right, n = m->N, zn = m->zn;                            \
+        vec c0, c1, c2, c3, c4, c5, d0, d1, d2, d3, d4, d5, b, e;                                  \
+        size_t k;                                                                                  \
+        AGGI_LOAD(c0, Z);          AGGI_LOAD(d0, Z + w);                                           \
+        AGGI_LOAD(c1, Z + zn);     AGGI_LOAD(d1, Z + zn + w);                                      \
+        AGGI_LOAD(c2, Z + 2 * zn); AGGI_LOAD(d2, Z + 2 * zn + w);                                  \
+        AGGI_LOAD(c3, Z + 3 * zn); AGGI_LOAD(d3, Z + 3 * zn + w);                                  \
+        AGGI_LOAD(c4, Z + 4 * zn); AGGI_LOAD(d4, Z + 4 * zn + w);                                  \
+        AGGI_LOAD(c5, Z + 5 * zn); AGGI_LOAD(d5, Z + 5 * zn + w);                                  \
+        for (k = m->K; k > 0; k--, A += ak, B += n) {                                              \
+            AGGI_LOAD(b, B);       AGGI_LOAD(e, B + w);                                            \
+            RNI_KEEP(b);           RNI_KEEP(e);                                                    \
+            c0 += b * A[0];        d0 += e * A[0];                                                 \
+            c1 += b * A[ai];       d1 += e * A[ai];                                                \
+            c2 += b * A[2 * ai];   d2 += e * A[2 * ai];                                            \
+            c3 += b * A[3 * ai];   d3 += e * A[3 * ai];                                            \
+            c4 += b * A[4 * ai];   d4 += e * A[4 * ai];                                            \
+            c5 += b * A[5 * ai];   d5 += e * A[5 * ai];                                            \
+        }                                                                                          \
+        AGGI_STORE(C, c0);         AGGI_STORE(C + w, d0);                                          \
+        AGGI_STORE(C + n, c1);     AGGI_STORE(C + n + w, d1);                                      \
+        AGGI_STORE(C + 2 * n, c2); AGGI_STORE(C + 2 * n + w, d2);                                  \
+        AGGI_STORE(C + 3 * n, c3); AGGI_STORE(C + 3 * n + w, d3);                                  \
+        AGGI_STORE(C + 4 * n, c4); AGGI_STORE(C + 4 * n + w, d4);                                  \
+        AGGI_STORE(C + 5 * n, c5); AGGI_STORE(C + 5 * n + w, d5);                                  \
+    }                                                                                              \
     AGGI_INLINE void rni_tile_4x2##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
                                           const rn_real *Z, rn_real *C) {                          \
         const size_t w = sizeof(vec) / sizeof *A;                                                  \
@@ -1236,6 +1271,36 @@ typedef struct rni_tile {
         c += c1;                   d += d1;                                                        \
         AGGI_STORE(C, c);          AGGI_STORE(C + w, d);                                           \
     }                                                                                              \
+    AGGI_INLINE void rni_tile_1x4##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
+                                          const rn_real *Z, rn_real *C) {                          \
+        const size_t w = sizeof(vec) / sizeof *A, ak = m->right, n = m->N;                         \
+        vec c0, c1, c2, c3, d0, d1, d2, d3, b;                                                     \
+        size_t k;                                                                                  \
+        memset(&d0, 0, sizeof d0);                                                                 \
+        d1 = d2 = d3 = d0;                                                                         \
+        AGGI_LOAD(c0, Z);                  AGGI_LOAD(c1, Z + w);                                   \
+        AGGI_LOAD(c2, Z + 2 * w);          AGGI_LOAD(c3, Z + 3 * w);                               \
+        for (k = m->K; k > 1; k -= 2, A += 2 * ak, B += 2 * n) {                                   \
+            AGGI_LOAD(b, B);               c0 += b * A[0];                                         \
+            AGGI_LOAD(b, B + w);           c1 += b * A[0];                                         \
+            AGGI_LOAD(b, B + 2 * w);       c2 += b * A[0];                                         \
+            AGGI_LOAD(b, B + 3 * w);       c3 += b * A[0];                                         \
+            AGGI_LOAD(b, B + n);           d0 += b * A[ak];                                        \
+            AGGI_LOAD(b, B + n + w);       d1 += b * A[ak];                                        \
+            AGGI_LOAD(b, B + n + 2 * w);   d2 += b * A[ak];                                        \
+            AGGI_LOAD(b, B + n + 3 * w);   d3 += b * A[ak];                                        \
+        }                                                                                          \
+        if (k) {                                                                                   \
+            AGGI_LOAD(b, B);               c0 += b * A[0];                                         \
+            AGGI_LOAD(b, B + w);           c1 += b * A[0];                                         \
+            AGGI_LOAD(b, B + 2 * w);       c2 += b * A[0];                                         \
+            AGGI_LOAD(b, B + 3 * w);       c3 += b * A[0];                                         \
+        }                                                                                          \
+        c0 += d0;                          c1 += d1;                                               \
+        c2 += d2;                          c3 += d3;                                               \
+        AGGI_STORE(C, c0);                 AGGI_STORE(C + w, c1);                                  \
+        AGGI_STORE(C + 2 * w, c2);         AGGI_STORE(C + 3 * w, c3);                              \
+    }                                                                                              \
     AGGI_INLINE void rni_tile_1x1##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
                                           const rn_real *Z, rn_real *C) {                          \
         const size_t ak = m->right, n = m->N;                                                      \
@@ -1256,9 +1321,12 @@ typedef struct rni_tile {
     AGGI_INLINE void rni_tiles##suffix(const rni_tile *m, size_t M, const rn_real *A,              \
                                        const rn_real *B, const rn_real *Z, rn_real *C) {           \
         const size_t w = sizeof(vec) / sizeof *A, ai = m->down, n = m->N, zn = m->zn;              \
+        const size_t sixes = rni_sixes(M);                                                         \
         size_t i, j;                                                                               \
         for (j = 0; j + 2 * w <= n; j += 2 * w) {                                                  \
-            for (i = 0; i + 4 <= M; i += 4)                                                        \
+            for (i = 0; i < sixes; i += 6)                                                         \
+                rni_tile_6x2##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
+            for (; i + 4 <= M; i += 4)                                                             \
                 rni_tile_4x2##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
             for (; i < M; i++)                                                                     \
                 rni_tile_1x2##suffix(m, A + i * ai, B + j, Z + i * zn + j, C + i * n + j);         \
@@ -1417,13 +1485,17 @@ typedef struct rni_tile {
     }                                                                                              \
     AGGI_INLINE void rni_matmul_row##suffix(size_t N, size_t K, const rn_real *x,                  \
                                             const rn_real *B, const rn_real *Z, rn_real *y) {      \
+        const size_t w = sizeof(vec) / sizeof *x;                                                  \
+        size_t j;                                                                                  \
         rni_tile m;                                                                                \
         m.K = K;                                                                                   \
         m.N = N;                                                                                   \
         m.down = 0;                                                                                \
         m.right = 1;                                                                               \
         m.zn = 0;                                                                                  \
-        rni_tiles##suffix(&m, 1, x, B, Z, y);                                                      \
+        for (j = 0; j + 4 * w <= N; j += 4 * w) rni_tile_1x4##suffix(&m, x, B + j, Z + j, y + j);  \
+        for (; j + 2 * w <= N; j += 2 * w) rni_tile_1x2##suffix(&m, x, B + j, Z + j, y + j);       \
+        for (; j < N; j += w) rni_tile_1x1##suffix(&m, x, B + j, Z + j, y + j);                    \
     }
 
 /* clang-format on */
