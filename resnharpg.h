@@ -1766,7 +1766,7 @@ AGGI_INLINE void rni_sample_gauss(const rn_net *net, const rni_net_work *w, cons
 
 /* One act: what policy.act is given. Several are done layer by layer: each is a chain of sums that
    wait for one another, and side by side they hide it. Each has the bits it would have alone. */
-enum { RNI_TEAM = 4 };
+enum { RNI_TEAM = 5 };
 
 typedef struct rni_act {
     const rn_real *obs;
@@ -1788,27 +1788,43 @@ AGGI_INLINE void rni_net_decide(const rn_net *net, const rni_act *o, rn_real *y)
         *o->act = rni_most_likely(y, net->desc.outputs);
 }
 
-AGGI_INLINE void rni_net_act_body(int avx2, const rn_net *net, size_t n, const rni_act *o) {
-    const rn_real *x[RNI_TEAM];
+/* where act o puts the outputs of layer l */
+AGGI_INLINE rn_real *rni_act_row(const rn_net *net, const rni_act *o, size_t l) {
+    const rni_net_work *w = o->w;
+    return w->keeps ? w->H[l] + w->kept * rni_pad(net->out[l]) : w->x[l % 2];
+}
+
+/* Layer l of n acts, y = phi(b + x W). out: its padded width, where it is one of the usual ones a
+   constant. */
+AGGI_INLINE void rni_act_layer(int avx2, const rn_net *net, size_t l, size_t n, const rni_act *o,
+                               size_t out) {
     rn_real *y[RNI_TEAM];
-    size_t l, i;
+    size_t i;
     for (i = 0; i < n; i++) {
-        x[i] = o[i].obs;
-        y[i] = NULL;
+        const rni_net_work *w = o[i].w;
+        const rn_real *x = l ? rni_act_row(net, &o[i], l - 1) : o[i].obs;
+        y[i] = rni_act_row(net, &o[i], l);
+        rni_matmul_row(avx2, out, net->in[l], x, w->W[l], w->b[l], y[i]);
     }
+    if (l + 1 == net->layers) return;
+    for (i = 0; i < n; i++) rni_phi(net->desc.activation, y[i], out);
+}
+
+AGGI_INLINE void rni_net_act_body(int avx2, const rn_net *net, size_t n, const rni_act *o) {
+    size_t l, i;
     for (l = 0; l < net->layers; l++) {
         const size_t out = rni_pad(net->out[l]);
-        for (i = 0; i < n; i++) {
-            const rni_net_work *w = o[i].w;
-            y[i] = w->keeps ? w->H[l] + w->kept * out : w->x[l % 2];
-            rni_matmul_row(avx2, out, net->in[l], x[i], w->W[l], w->b[l], y[i]);
-        }
-        for (i = 0; i < n && l + 1 < net->layers; i++) rni_phi(net->desc.activation, y[i], out);
-        for (i = 0; i < n; i++) x[i] = y[i];
+        if (n > 1 && out == RNI_W)
+            rni_act_layer(avx2, net, l, n, o, RNI_W);
+        else if (n > 1 && out == 2 * RNI_W)
+            rni_act_layer(avx2, net, l, n, o, 2 * RNI_W);
+        else
+            rni_act_layer(avx2, net, l, n, o, out);
     }
     for (i = 0; i < n; i++) {
+        rn_real *y = rni_act_row(net, &o[i], net->layers - 1);
         o[i].w->kept++;
-        rni_net_decide(net, &o[i], y[i]);
+        rni_net_decide(net, &o[i], y);
     }
 }
 
@@ -2953,6 +2969,16 @@ AGGI_INLINE rn_status rni_play_act(const rni_play *p, const rn_real *obs, rn_rea
     return RN_OK;
 }
 
+/* Is it finite? A short one is read number by number, as it was written a moment ago: the processor
+   would let a vector wait until all of them are in the cache. */
+AGGI_INLINE int rni_obs_finite(const rn_real *obs, size_t n) {
+    size_t i;
+    if (n > RNI_LANES) return aggi_all_finite(obs, n);
+    for (i = 0; i < n; i++)
+        if (!aggi_finite((double)obs[i])) return 0;
+    return 1;
+}
+
 /* act -> next, reward and whether it goes on by the environment; all are checked */
 AGGI_INLINE rn_status rni_play_move(const rni_play *p, const rn_real *act, rn_real *next,
                                     double *reward, int *running) {
@@ -2961,7 +2987,7 @@ AGGI_INLINE rn_status rni_play_move(const rni_play *p, const rn_real *act, rn_re
     if (!rni_action_ok(e, act)) return RN_ERR_POLICY;
     r = e->step(e->self, act, p->rng, next, reward);
     if ((unsigned)r > RN_TRUNCATED || !aggi_finite(*reward)) return RN_ERR_ENV;
-    if (!aggi_all_finite(next, e->obs_dim)) return RN_ERR_ENV;
+    if (!rni_obs_finite(next, e->obs_dim)) return RN_ERR_ENV;
     *running = r == RN_RUNNING;
     return RN_OK;
 }
