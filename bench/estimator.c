@@ -4,7 +4,8 @@
      2. a whole round of Res-NHARPG at full-length trajectories, and the share of the aggregator in
         it
      3. networks of 64-64 and 256-256 with a Gaussian head: gradient and Hessian product beside the
-        arithmetic limit of the machine
+        arithmetic limit of the machine, and, where AVX2 is found at run time, beside the same
+        without it
    Others use the machine too: contenders take turns, the thread is timed by its own clock, the
    least time counts. BENCH_QUICK=1 shortens it. */
 #include "bench.h"
@@ -93,6 +94,17 @@ static void run_bu(workload *t) {
     const rn_hessian_product b = {&t->policy, t->theta, t->u, t->T,   t->obs,  t->act, t->w,
                                   1,          t->k,     t->c, t->tmp, t->work, 0,      0};
     rn_add_hessian_product(&b, t->g);
+}
+
+/* both without AVX2, where the build has it as a choice */
+static void run_base(workload *t) {
+    const rn_policy chosen = t->policy;
+    t->policy.grad = rni_net_grad_base;
+    t->policy.dot = rni_net_dot_base;
+    t->policy.hvp = rni_net_hvp_base;
+    run_grad(t);
+    run_bu(t);
+    t->policy = chosen;
 }
 
 /* All leave obs and act as they are, so that everybody works on the same trajectory. */
@@ -255,7 +267,7 @@ static void print_rate(const char *what, double seconds, double madds, double pe
 
 static void bench_large(size_t width) {
     rn_net_desc shape = rn_make_net_desc(11, 3);
-    contender c[] = {{run_forward, 0}, {run_grad, 0}, {run_bu, 0}};
+    contender c[] = {{run_forward, 0}, {run_grad, 0}, {run_bu, 0}, {run_base, 0}};
     const char *with;
     workload t;
     double peak = bench_peak(&with), madds = 0;
@@ -264,7 +276,7 @@ static void bench_large(size_t width) {
     shape.hidden[0] = shape.hidden[1] = width;
     shape.gaussian = 1;
     workload_make(&t, &shape, width == 64 ? 1000 : 200);
-    race(&t, c, 3);
+    race(&t, c, AGGI_HAS_AVX2 ? 4 : 3);
     peak = fmax(peak, bench_peak(&with)); /* before and after: the clock may change */
     for (size_t l = 0; l < t.net.layers; l++) madds += (double)(t.net.in[l] * t.net.out[l]);
     const double first = (double)(t.net.in[0] * t.net.out[0]), T = (double)t.T;
@@ -276,6 +288,10 @@ static void bench_large(size_t width) {
     print_rate("forward", c[0].seconds, T * madds, peak, 0);
     print_rate("grad", c[1].seconds, T * (3 * madds - first), peak, target);
     print_rate("B u", c[2].seconds, T * (8 * madds - 5 * first), peak, target);
+    if (!AGGI_HAS_AVX2) return;
+    const double ratio = c[3].seconds / (c[1].seconds + c[2].seconds);
+    printf("  both without AVX2: %.2f x the time, target 2 %s\n", ratio,
+           ratio <= 2 ? "holds" : "MISSED");
 }
 
 int main(int argc, char **argv) {
