@@ -1333,7 +1333,7 @@ static const shape shapes[] = {
     {"linear", {0, 0}, 0, 0, 0, 0, RN_TANH},     {"relu", {16, 3}, 0, 0, 0, 1, RN_RELU},
     {"64-33", {64, 33}, 0, 0, 0, 0, RN_TANH},    {"head", {16, 8}, 0, 0, 1, 0, RN_TANH},
     {"gauss", {16, 16}, 1, 0, 0, 0, RN_TANH},    {"state std", {9, 0}, 1, 1, 0, 0, RN_TANH},
-    {"wide", {40, 48}, 1, 0, 1, 0, RN_IDENTITY},
+    {"wide", {40, 48}, 1, 0, 1, 0, RN_IDENTITY}, {"256-2", {256, 2}, 0, 0, 0, 0, RN_TANH},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, SLOPES = 6 };
