@@ -2027,34 +2027,47 @@ static int aggi_size_between(const agg_real *x, const agg_real *o, size_t count)
     return most > 0 ? aggi_exponent(most) : 0;
 }
 
-/* Row i is larger in this block than elsewhere: packs it anew and sets its unit, unless that is out
-   of range. Returns whether it did. */
-static int aggi_pack_large(const aggi_call *c, size_t i, size_t at, size_t width, agg_real *to,
-                           double *unit) {
-    const agg_real *x = c->x[i] + at, *o = c->x[c->pairs.center] + at;
+/* Row i is larger in this block than elsewhere, as seen from o: packs it anew and sets its unit,
+   unless that is out of range. */
+static void aggi_pack_large(const aggi_call *c, size_t i, const agg_real *o, size_t at,
+                            size_t width, agg_real *to, double *unit) {
+    const agg_real *x = c->x[i] + at;
     const int size = aggi_size_of(aggi_size_between(x, o, width)), by = size - c->pairs.size[i];
-    if (by <= 0 || by > 1000) return 0;
+    if (by <= 0 || by > 1000) return;
     *unit = aggi_pow2(by);
     (void)AGGI_TWIN(c->avx2, aggi_pack)(x, o, width, aggi_zoom_by(size), to);
-    return 1;
 }
 
-/* pack = a block of all rows. Returns whether some are in units of their own. */
-static int aggi_gram_pack(const aggi_call *c, size_t at, size_t width, agg_real *pack,
-                          double *unit) {
-    const aggi_pairs *p = &c->pairs;
+/* pack = a block of all rows, as seen from row `center`. Returns how many are in units of their
+   own; *other becomes one of them. */
+static size_t aggi_gram_pack(const aggi_call *c, size_t center, size_t at, size_t width,
+                             agg_real *pack, double *unit, size_t *other) {
     const size_t odd = (AGGI_LANES - width % AGGI_LANES) % AGGI_LANES;
-    int unusual = 0;
-    size_t i;
+    const agg_real *o = c->x[center] + at;
+    size_t i, large = 0;
     for (i = 0; i < c->n; i++) {
         agg_real *to = pack + i * AGGI_PACKED;
         memset(to + width, 0, odd * sizeof *to);
         unit[i] = 1;
-        if (AGGI_TWIN(c->avx2, aggi_pack)(c->x[i] + at, c->x[p->center] + at, width,
-                                          aggi_zoom_by(p->size[i]), to))
-            unusual |= aggi_pack_large(c, i, at, width, to, unit + i);
+        if (!AGGI_TWIN(c->avx2, aggi_pack)(c->x[i] + at, o, width, aggi_zoom_by(c->pairs.size[i]),
+                                           to))
+            continue;
+        aggi_pack_large(c, i, o, at, width, to, unit + i);
+        if (large++ <= c->n / 4) *other = i;
     }
-    return unusual;
+    return large;
+}
+
+/* The same; if most rows are large, it is the centre that is, and this block is seen from another
+   row. */
+static size_t aggi_gram_pack_best(const aggi_call *c, size_t at, size_t width, agg_real *pack,
+                                  double *unit) {
+    size_t t, center = c->pairs.center, large = 0;
+    for (t = 0; t < 4; t++) {
+        large = aggi_gram_pack(c, center, at, width, pack, unit, &center);
+        if (large <= c->n / 2) break;
+    }
+    return large;
 }
 
 static void aggi_gram_run(void *arg, size_t s) {
@@ -2074,7 +2087,7 @@ static void aggi_gram_run(void *arg, size_t s) {
         width = aggi_width(at, end, AGGI_PACKED);
         next = aggi_ahead_make(c, at + width, AGGI_PACKED);
         lanes = (width + AGGI_LANES - 1) / AGGI_LANES * AGGI_LANES;
-        own = aggi_gram_pack(c, at, width, pack, unit);
+        own = aggi_gram_pack_best(c, at, width, pack, unit) > 0;
         AGGI_TWIN(c->avx2, aggi_gram)(pack, threes, lanes, own ? unit : NULL, &next, part);
     }
 }
