@@ -148,25 +148,25 @@
                 far pairs that is hard for MDA. One thread of an AMD EPYC, float, gcc -O2, f = 0.3 n
                 (0.4 n of 1000) or what the rule survives (`make bench`):
                                       10 x 1000000   100 x 100000   1000 x 1000    slowest input
-                mean                    1.6 x2.0       2.27 x1.8     0.0648 x3.3   NaN last number
-                CWMed                  2.49 x2.1       7.42 x1.7        1.7 x1.5   NaN last number
-                CWTM                   2.59 x2.4       8.73 x1.9       1.87 x1.6   NaN last number
-                MeaMed                 4.22 x2.0       10.8 x1.8        2.2 x1.5   NaN last number
-                CGE                    2.79 x1.8       3.95 x1.8      0.134 x2.9   denormals
-                MoNNA                  3.63 x2.0       4.64 x1.8      0.138 x3.0   denormals
-                CClip                  11.4 x1.7       20.3 x1.6       2.33 x1.5   all zeros
-                CClip, start given     9.22 x1.8       14.7 x1.8      0.585 x2.9   denormals
-                Krum                   4.71 x2.1       16.6 x2.6       20.8 x3.0   giant last number
-                Multi-Krum              5.2 x2.0       18.6 x2.4       20.5 x2.9   giant last number
-                MDA                    5.29 x1.9       18.9 x2.4       68.2 x2.3   giant last number
-                GM                     11.9 x11.5      23.1 x2.5       22.5 x2.7   clusters
-                Bulyan                 7.87 x1.8         22 x2.1       55.1 x1.5   giant last number
-                CAF                    5.85 x1.9       20.4 x2.1        110 x4.0   giants
-                SMEA                   5.52 x1.9       38.6 x1.7        426 x1.2   NaN last number
-                NNM + mean             19.5 x1.1       37.6 x1.7       35.6 x2.1   giant last number
-                bucketing + mean       4.37 x1.0       4.95 x1.1      0.896 x1.1   -
-                clipping + mean           7 x1.1        8.1 x1.1       1.57 x1.1   -
-                ARC + mean             4.75 x1.3       5.82 x1.2      0.898 x1.3   denormals
+                mean                   1.85 x1.4        1.9 x1.9     0.0661 x2.4   NaN rows
+                CWMed                  2.52 x1.5       7.41 x1.7       1.78 x1.5   NaN last number
+                CWTM                   2.72 x1.8       8.96 x1.8       1.82 x1.6   NaN last number
+                MeaMed                 4.04 x1.9         11 x1.7       2.25 x1.5   small integers
+                CGE                    3.08 x1.6       3.59 x1.7      0.141 x1.8   giant last number
+                MoNNA                  4.05 x1.7       4.28 x1.8      0.145 x1.8   NaN rows
+                CClip                  13.6 x1.7         20 x1.5       2.36 x1.3   all rows equal
+                CClip, start given     11.6 x1.7       12.8 x1.8      0.618 x1.6   all zeros
+                Krum                    4.7 x2.1       16.7 x1.7         20 x1.8   NaN last number
+                Multi-Krum             5.19 x2.0       17.9 x1.6       20.1 x1.8   NaN last number
+                MDA                    5.74 x2.0       18.2 x1.6       67.4 x2.3   giants
+                GM                     12.1 x2.2       22.7 x1.9       22.4 x2.0   clusters
+                Bulyan                 8.04 x1.9       21.8 x1.7       56.9 x1.2   NaN last number
+                CAF                    6.32 x1.9       19.9 x1.5        120 x4.1   giants
+                SMEA                   5.58 x2.1       37.8 x1.8        462 x1.5   NaN last number
+                NNM + mean             19.9 x1.1       37.5 x1.2       42.2 x1.7   two clusters
+                bucketing + mean       5.11 x0.9       5.29 x1.0       0.74 x1.1   -
+                clipping + mean        6.34 x1.1       7.28 x1.2       1.33 x1.1   NaN last number
+                ARC + mean             4.46 x1.1       5.34 x1.2      0.756 x1.2   -
    DISTANCES    A squared distance that a rule decides by is off by at most 2^-13 of itself (double:
                 2^-36), usually 2^-22, whatever the rows are: far from 0, close together, giants,
                 denormals; equal rows have distance 0. Fewer than 16 rows are subtracted and the
