@@ -164,8 +164,8 @@
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
                 method.no_memory: each round starts from d = 0, as in the authors' code (no
                 recursion, much noise).
-   SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat and soft, which go neither with
-   CASES        REINFORCE nor with RN_UPDATE_PLAIN, and NNM, which is not for a mean.)
+   SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat, which does not go with
+   CASES        REINFORCE, soft, not with RN_UPDATE_PLAIN, and NNM, which is not for a mean.)
                 N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1,
                 AGG_MEAN, RN_UPDATE_PLAIN. Momentum PG: method.no_hessian. REINFORCE:
                 method.estimator. One agent alone: agents = 1, f = 0.
