@@ -104,9 +104,9 @@ static const task tasks[TASKS + LEARNING] = {
     {"CartPole",               sizeof(place), place_env, setting, 500,  500},
     {"InvertedPendulum",       sizeof(place), place_env, setting, 1000, 1000},
     {"InvertedDoublePendulum", sizeof(place), place_env, setting, 1000, 9500},
-    {"Hopper",                 sizeof(place), place_env, setting, 1000, 1500},
-    {"HalfCheetah",            sizeof(place), place_env, setting, 1000, 4000},
-    {"Walker2d",               sizeof(place), place_env, setting, 1000, 1000},
+    {"Hopper",                 sizeof(place), place_env, setting, 1000, 2000},
+    {"HalfCheetah",            sizeof(place), place_env, setting, 1000, 6000},
+    {"Walker2d",               sizeof(place), place_env, setting, 1000, 1500},
     {"CartPole (own units)",        sizeof(place), place_env, setting, 500,  500},
     {"InvertedPendulum (own units)", sizeof(place), place_env, setting, 1000, 1000},
     {"Hopper (own units)",          sizeof(place), place_env, setting, 1000, 1500}};
