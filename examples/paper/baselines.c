@@ -33,8 +33,8 @@ static const game games[GAMES] = {
     {&tasks[0][0],               475,  5, 20,  {2000, 2000, 5000},  300, 20},
     {&hard_tasks[HALF_CHEETAH],  2000, 1, 100, {10000, 2000, 500},  100, 10}};
 
-/* ---- what was published. FedPG-BR on HalfCheetah, 10 agents, 3 adversaries, at 10000 trajectories,
-   by attack (read off its figure) */
+/* ---- what was published. FedPG-BR on HalfCheetah, 10 agents, 3 adversaries, at 10000
+   trajectories, by attack (read off its figure) */
 static const double published[ATTACKS] = {2650, 2350, 2400};
 static const char *const published_text =
     "Published: FedPG-BR, CartPole, ten agents, no adversaries: 500 from 800 trajectories on; "

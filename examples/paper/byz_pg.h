@@ -50,8 +50,8 @@ PLOT_FN void byz_pg_weights(episodes *e, double discount) {
     }
 }
 
-/* e->more = w Psi_t, with one w for each episode: how much likelier theta_old makes it. At most e^50,
-   so that it is finite. */
+/* e->more = w Psi_t, with one w for each episode: how much likelier theta_old makes it. At most
+   e^50, so that it is finite. */
 PLOT_FN void byz_pg_ratios(field *f, episodes *e, const rn_real *theta, const rn_real *theta_old) {
     field_log_ratio(f, e, theta, theta_old);
     for (size_t k = 0; k < e->count; k++) {

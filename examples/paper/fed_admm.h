@@ -1,7 +1,7 @@
 /* fed_admm.h - Fed-ADMM (FedNPG-ADMM: Lan, Wang, Anderson, Brinton, Aggarwal, NeurIPS 2023), a
    RECONSTRUCTION, to compare with: neither its code nor its text could be had. The update is one
-   pass of ADMM a round as in FedNew, with the Fisher matrix in the place of the Hessian; the rest is
-   the usual practice of TRPO.
+   pass of ADMM a round as in FedNew, with the Fisher matrix in the place of the Hessian; the rest
+   is the usual practice of TRPO.
 
    Agent i keeps lambda_i (0 at first) and a critic; the server keeps theta and y (0 at first).
        M steps or more with theta; advantages A by GAE(0.99, 0.95), to mean 0 and deviation 1
@@ -68,8 +68,8 @@ PLOT_FN void fed_admm_values(const fed_admm_critic *c, const rn_real *obs, size_
     }
 }
 
-/* one pass over the steps of e in random order; target: a number for each. scratch: room for a batch
-   of observations and targets, and a gradient */
+/* one pass over the steps of e in random order; target: a number for each. scratch: room for a
+   batch of observations and targets, and a gradient */
 PLOT_FN void fed_admm_fit(fed_admm_critic *c, const episodes *e, const rn_real *target,
                           const agg_rng *rng, size_t *order, rn_real *scratch, void *work) {
     const rn_policy *p = &c->policy;

@@ -231,9 +231,9 @@ PLOT_FN void field_gradient(const field *f, const episodes *e, const rn_real *th
     for (size_t i = 0; i < p->dim; i++) g[i] = (rn_real)(scale * (double)g[i]);
 }
 
-/* e->value[t] = log pi(to)_t - log pi(from)_t: the integral of grad log pi . (to - from) on the way,
-   by Gauss and Legendre with four points. Exact to rounding for small smooth steps; where a ReLU
-   switches on the way it is off by a small part of that step's change. */
+/* e->value[t] = log pi(to)_t - log pi(from)_t: the integral of grad log pi . (to - from) on the
+   way, by Gauss and Legendre with four points. Exact to rounding for small smooth steps; where a
+   ReLU switches on the way it is off by a small part of that step's change. */
 PLOT_FN void field_log_ratio(const field *f, episodes *e, const rn_real *from, const rn_real *to) {
     static const double at[4] = {0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
                                  0.93056815579702629};
