@@ -1185,9 +1185,9 @@ static size_t rni_sixes(size_t M) {
 
 /* clang-format off */
 
-/* For AGGI_TWINS. Tiles are 6, 4 or 1 rows by 2 vectors or 1; single rows sum even and odd k apart:
-   two sums under way hide the latency of one; acting has them by 4 vectors too. rni_matmul_rows does so for all rows, in tiles of
-   2 by 2 and 4 by 1: row by row it has the bits of rni_matmul_row. */
+/* For AGGI_TWINS. Tiles are 6, 4 or 1 rows by 2 vectors or 1. Single rows sum even and odd k apart,
+   as two sums under way hide the latency of one; acting has tiles of 4 vectors too. rni_matmul_rows
+   does so for all rows, in tiles of 2 by 2 and 4 by 1, with the bits of rni_matmul_row. */
 #define RNI_MATMUL_KERNEL(suffix, attribute, vec)                                                  \
     AGGI_INLINE void rni_tile_6x2##suffix(const rni_tile *m, const rn_real *A, const rn_real *B,   \
                                           const rn_real *Z, rn_real *C) {                          \

@@ -1,7 +1,7 @@
 /* ablation: no bad seeds. Part one: the recipes of tasks.h on every cell of figure 1 (six resilient
    rules, three attacks), many seeds, and every single run counts, not their mean. Part two: each
-   ingredient of the recipe taken away, on the cells that decide. The seeds of part one were not used
-   to choose anything; those of part two were. */
+   ingredient of the recipe taken away, on the cells that decide. The seeds of part one were not
+   used to choose anything; those of part two were. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
 #include "trials.h"
