@@ -164,8 +164,8 @@
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
                 method.no_memory: each round starts from d = 0, as in the authors' code (no
                 recursion, much noise).
-   SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat, which does not go with
-   CASES        REINFORCE, soft, not with RN_UPDATE_PLAIN, and NNM, which is not for a mean.)
+   SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat, not with REINFORCE, reuse, not
+   CASES        with no_hessian, soft, not with RN_UPDATE_PLAIN, and NNM, not for a mean.)
                 N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1,
                 AGG_MEAN, RN_UPDATE_PLAIN. Momentum PG: method.no_hessian. REINFORCE:
                 method.estimator. One agent alone: agents = 1, f = 0.
@@ -626,12 +626,13 @@ typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_
 } rn_trainer_desc;
 
 /* A recipe that learns: NNM before MDA, discount 0.995, flat, horizon 500, ridge baseline, causal
-   B u, clip 0.25, eta 0.3, soft steps with gamma 0.08 falling linearly to 0 in 200 rounds (two
-   trajectories per agent and round). For another environment change gamma and rounds first. With
-   REINFORCE set flat to 0, with RN_UPDATE_PLAIN soft, with AGG_MEAN agg.pre[0]. 359 of 360 CartPole
-   runs among three adversaries of ten end well with it (`make ablation`). The paper's own form,
-   without bias, is a zeroed method with your horizon and discount, server.soft and agg.pre[0] 0; it
-   wants smaller steps and more rounds: eta 0.2, gamma 0.02 to 0 in 500. */
+   B u on g's own two trajectories (reuse, batch 2), clip 0.25, eta 0.3, soft steps with gamma 0.08
+   falling linearly to 0 in 200 rounds. For another environment change gamma and rounds first, or
+   take rn_make_tuned_trainer_desc(). With REINFORCE set flat to 0, with no_hessian reuse, with
+   RN_UPDATE_PLAIN soft, with AGG_MEAN agg.pre[0]. All of 360 CartPole runs among three adversaries
+   of ten end well with it (`make ablation`). The paper's own form, without bias, is a zeroed method
+   with your horizon and discount, server.soft and agg.pre[0] 0; it wants smaller steps and more
+   rounds: eta 0.2, gamma 0.02 to 0 in 500. */
 RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                             rn_policy policy);
 
@@ -4080,8 +4081,10 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     d.envs = envs;
     d.policy = policy;
     d.method.horizon = 500;
+    d.method.batch = 2;
     d.method.discount = 0.995;
     d.method.flat = 1;
+    d.method.reuse = 1;
     d.method.baseline = RN_BASELINE_RIDGE;
     d.method.causal = 1;
     d.method.clip = 0.25;
@@ -4099,7 +4102,6 @@ RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const
     d.method.tuned = 1;
     d.method.discount = 0.99;
     d.method.clip = 0;
-    d.method.batch = 2;
     d.server.kl = 0.002;
     d.server.gamma = rn_schedule_linear(1, 0, rounds ? rounds : 500);
     return d;
@@ -5234,14 +5236,14 @@ AGGI_END_CODE
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
-   0.4.0           method.tuned: agents that choose eta and the weight of v themselves. server.kl:
+   0.4.0 (2026-11) method.tuned: agents that choose eta and the weight of v themselves. server.kl:
                    the step from a budget; rn_agent_curvature, rn_server_update_with,
                    rn_make_tuned_trainer_desc.
                    method.flat, method.reuse and server.soft, all off in a zeroed desc. New last
                    fields in rn_hessian_product: zero it before you fill it in. Saved states without
                    the three have the form and the bytes they had. rn_make_trainer_desc has another
-                   recipe, with flat, soft and NNM: fewer runs end badly (`make ablation`). If you
-                   change its estimator to REINFORCE or its update to plain, set flat or soft to 0.
+                   recipe, with flat, reuse, soft and NNM: no bad runs (`make ablation`). If you set
+                   REINFORCE, no_hessian or a plain update in it, set flat, reuse or soft to 0.
    0.3.0 (2026-11) Saved states have another form (those of 0.2 are refused: RN_ERR_FORMAT) and are
                    checked as what they hold will be used: actions, observations, lengths, counters.
                    policy.accepts_obs and accepts_act, both optional; if you wrap a policy by

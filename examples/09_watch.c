@@ -36,7 +36,8 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
     for (int i = 0; i < AGENTS; i++) envs[i] = task->env(&states[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, policy);
     d.method.discount = 0.99; /* and not flat, clipped, soft or mixed: measured on these tasks */
-    d.method.flat = d.server.soft = 0;
+    d.method.flat = d.method.reuse = d.server.soft = 0;
+    d.method.batch = 1;
     d.method.clip = 0;
     d.server.agg.pre[0] = AGG_PRE_NONE;
     d.server.eta = rn_schedule_constant(0.3);

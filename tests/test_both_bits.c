@@ -276,7 +276,7 @@ static int make_federation(federation *f, env_kind what, agg_rule rule, const ag
     d = rn_make_trainer_desc(AGENTS, ADVERSARIES, f->envs, make_policy(f, what, pick));
     d.method.horizon = 80;
     d.method.discount = 0.995; /* the recipe may change, the hashes need not */
-    d.method.flat = d.server.soft = 0;
+    d.method.flat = d.method.reuse = d.server.soft = 0;
     d.server.agg.pre[0] = AGG_PRE_NONE;
     d.method.batch = 1 + pick % 2;
     d.method.estimator = (rn_estimator)(pick % 7 == 6);

@@ -7,7 +7,7 @@
 #include "trials.h"
 #include "tasks.h"
 
-enum { ATTACKS = 3, SEEDS_FROM = 8001, CHOSEN_FROM = 3001 };
+enum { ATTACKS = 3, SEEDS_FROM = 9101, CHOSEN_FROM = 3001 };
 enum { MAX_TRIALS = 4096 };
 
 typedef struct change { /* one ingredient less, or another */
@@ -36,12 +36,20 @@ static void long_fall(recipe *r) { r->gamma.rounds *= 2; }
 
 static void short_episodes(recipe *r) { r->method.horizon = 200; }
 
-static void reuse(recipe *r) { r->method.reuse = 1; }
+/* a second trajectory for v instead of both for both */
+static void no_reuse(recipe *r) {
+    r->method.reuse = 0;
+    r->method.batch = 1;
+}
+
+/* half the trajectories */
+static void one_each(recipe *r) { r->method.batch = 1; }
 
 /* every departure from Algorithm 1 as the paper has it, but for the schedule */
 static void strict(recipe *r) {
     r->method.flat = r->method.causal = r->soft = 0;
     r->method.clip = 0;
+    no_reuse(r);
     r->method.baseline = RN_BASELINE_NONE;
     r->pre = AGG_PRE_NONE;
 }
@@ -56,7 +64,8 @@ static const change changes[] = {{"as it is", as_it_is},
                                  {"gamma ends at a third", no_end},
                                  {"gamma falls half as fast", long_fall},
                                  {"H 200", short_episodes},
-                                 {"reuse", reuse},
+                                 {"no reuse", no_reuse},
+                                 {"one trajectory a round", one_each},
                                  {"strict Algorithm 1", strict}};
 
 enum { CHANGES = sizeof changes / sizeof *changes };

@@ -74,29 +74,11 @@ static rn_env place_env(const task *k, void *state) {
     return e;
 }
 
-/* the same for all: what rn_make_tuned_trainer_desc() says; gamma's rounds: see plan */
 static recipe setting(const task *k, const learner *l) {
     any_body body;
     const rn_env e = raw_env(index_of(k), &body);
-    recipe r;
-    rn_net net;
-    rn_trainer_desc d;
     (void)l;
-    memset(&r, 0, sizeof r);
-    r.net = rn_make_net_desc(e.obs_dim, e.actions ? e.actions : e.act_dim);
-    r.net.hidden[0] = r.net.hidden[1] = 32;
-    r.net.gaussian = !e.actions;
-    r.net.log_std = -0.5;
-    r.net.log_std_min = -2;
-    r.net.log_std_max = 2;
-    d = rn_make_tuned_trainer_desc(10, 3, &e, rn_make_net_policy(&net, &r.net), 0);
-    r.method = d.method;
-    r.gamma = d.server.gamma;
-    r.eta = d.server.eta.value;
-    r.kl = d.server.kl;
-    r.soft = d.server.soft;
-    r.pre = d.server.agg.pre[0];
-    return r;
+    return recipe_tuned(&e);
 }
 
 /* clang-format off */

@@ -30,7 +30,8 @@ PLOT_FN const learner *learner_of(int i, int authors) {
      counts.
    - gamma falls: a normalised step does not get shorter near the top by itself.
    - flat, clip, soft, NNM before every rule: 1 bad run in 360 where there were 13. No single one of
-     them makes the difference, see ablation.c.
+     them makes the difference, see ablation.c. reuse, with both trajectories of a round for g and
+     for v: none.
    - InvertedPendulum: eta and gamma lower, as Krum follows the random actors unless the honest
      vectors are close to each other. log-std stays at -0.5 or above: with less noise in the actions
      nothing is found. Steps beyond 300 would weigh below 0.985^300 = 1 %. */
@@ -56,7 +57,8 @@ PLOT_FN recipe recipe_of(const recipe_row *row, size_t obs, size_t outputs, cons
     r.method.flat = 1;
     r.method.clip = row->clip;
     r.method.no_hessian = l->no_hessian;
-    r.method.batch = l->no_hessian ? 2 : 1; /* matched: as many trajectories a round */
+    r.method.reuse = !l->no_hessian;
+    r.method.batch = 2;
     r.eta = l->no_memory ? 1 : row->eta;
     r.gamma = rn_schedule_linear(row->gamma, row->gamma_end, row->gamma_rounds);
     r.soft = 1;
@@ -69,7 +71,7 @@ PLOT_FN void recipe_text(char *text, size_t size) {
     const recipe_row *row[TASKS] = {&cartpole_row, &pendulum_row};
     size_t n = 0;
     for (int t = 0; t < TASKS && n < size; t++)
-        n += (size_t)snprintf(text + n, size - n, "%s%d %d %g %g %g %g %d %g", t ? "; " : "",
+        n += (size_t)snprintf(text + n, size - n, "%sreuse %d %d %g %g %g %g %d %g", t ? "; " : "",
                               (int)row[t]->hidden, (int)row[t]->horizon, row[t]->discount,
                               row[t]->eta, row[t]->gamma, row[t]->gamma_end,
                               (int)row[t]->gamma_rounds, row[t]->clip);

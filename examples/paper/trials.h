@@ -39,6 +39,29 @@ typedef struct recipe {
     double kl;
 } recipe;
 
+/* One for all tasks: rn_make_tuned_trainer_desc() and a net of 32-32. gamma's rounds are the
+   caller's. */
+PLOT_FN recipe recipe_tuned(const rn_env *e) {
+    recipe r;
+    rn_net net;
+    rn_trainer_desc d;
+    memset(&r, 0, sizeof r);
+    r.net = rn_make_net_desc(e->obs_dim, e->actions ? e->actions : e->act_dim);
+    r.net.hidden[0] = r.net.hidden[1] = 32;
+    r.net.gaussian = !e->actions;
+    r.net.log_std = -0.5;
+    r.net.log_std_min = -2;
+    r.net.log_std_max = 2;
+    d = rn_make_tuned_trainer_desc(10, 3, e, rn_make_net_policy(&net, &r.net), 0);
+    r.method = d.method;
+    r.gamma = d.server.gamma;
+    r.eta = d.server.eta.value;
+    r.kl = d.server.kl;
+    r.soft = d.server.soft;
+    r.pre = d.server.agg.pre[0];
+    return r;
+}
+
 typedef struct task task;
 
 struct task {
