@@ -1,4 +1,4 @@
-/* aggregators.h - v0.3.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
+/* aggregators.h - v0.4.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
    n vectors in, one vector out, of which f senders may be adversaries: MDA, trimmed mean, median,
    Krum, geometric median and their peers. One file, C99 and C++11, no allocation, no dependencies.
 
@@ -215,7 +215,7 @@
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
-#define AGG_VERSION_MINOR 3
+#define AGG_VERSION_MINOR 4
 #define AGG_VERSION_PATCH 0
 #include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */

@@ -1,4 +1,4 @@
-/* resnharpg.h - v0.3.0 - Byzantine-robust federated RL - SPDX-License-Identifier: MIT OR Unlicense
+/* resnharpg.h - v0.4.0 - Byzantine-robust federated RL - SPDX-License-Identifier: MIT OR Unlicense
    Res-NHARPG, resilient normalized Hessian-aided recursive policy gradient: N agents, each with its
    own copy of an environment, learn one policy together; up to f are adversaries and send anything.
    One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, no math library.
@@ -239,7 +239,7 @@
 #ifndef RESNHARPG_H
 #define RESNHARPG_H
 #define RN_VERSION_MAJOR 0
-#define RN_VERSION_MINOR 3
+#define RN_VERSION_MINOR 4
 #define RN_VERSION_PATCH 0
 #if defined(RN_STATIC) && !defined(AGG_STATIC) && !defined(AGGREGATORS_H)
   #define AGG_STATIC
