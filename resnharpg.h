@@ -1161,7 +1161,7 @@ typedef rn_real rni_vec AGGI_VECTOR(16);
    more. */
 static size_t rni_pad(size_t n) {
     const size_t padded = (n + RNI_W - 1) / RNI_W * RNI_W;
-    return padded && padded * sizeof(rn_real) % 1024 == 0 ? padded + RNI_W : padded;
+    return padded * sizeof(rn_real) % 1024 == 0 ? padded + RNI_W : padded;
 }
 
 /* what is the same for all tiles */

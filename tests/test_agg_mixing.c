@@ -104,6 +104,25 @@ TEST against_long_double(agg_pre pre) {
 }
 
 /* f giants that no honest row is mixed with */
+/* many long rows, which are read ahead */
+TEST long_rows(size_t n, size_t dim) {
+    const agg_desc d = agg_make_desc(AGG_MEAN, n, dim, 0);
+    rng r = rng_make(n + dim);
+    rows x = rows_new(n, dim);
+    agg_real *out = (agg_real *)need(malloc(dim * sizeof *out));
+    for (size_t i = 0; i < n; i++) fill_normal(rows_at(&x, i), dim, &r, 1, 1);
+    ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
+    for (size_t k = 0; k < dim; k++) {
+        ref_num sum = 0;
+        for (size_t i = 0; i < n; i++) sum += (ref_num)x.row[i][k];
+        if (ref_abs((ref_num)out[k] - sum / (ref_num)n) > (ref_num)(8 * EPS))
+            FAILm(WHY("number %zu is %.9g", k, (double)out[k]));
+    }
+    free(out);
+    rows_free(&x);
+    PASS();
+}
+
 TEST giants_of_no_weight(double size, agg_rule rule) {
     enum { N = 21, F = 8, DIM = 300 };
 
@@ -312,6 +331,9 @@ SUITE(mixing) {
     RUN_TEST1(equal_rows, tiny);
     for (int pre = AGG_PRE_NONE; pre < AGG_PRE_COUNT; pre++)
         RUN_TEST1(against_long_double, (agg_pre)pre);
+    RUN_TESTp(long_rows, (size_t)18, (size_t)300);
+    RUN_TESTp(long_rows, (size_t)18, 4 * AGGI_SPAN + 37);
+    RUN_TESTp(long_rows, (size_t)33, 5 * AGGI_SPAN);
     RUN_TESTp(giants_of_no_weight, 1e30, AGG_KRUM);
     RUN_TESTp(giants_of_no_weight, (double)REAL_MAX, AGG_KRUM);
     RUN_TESTp(giants_of_no_weight, (double)REAL_MAX, AGG_CGE);

@@ -132,7 +132,9 @@ TEST long_norms(void) {
     X(HARD_SPIKES, "one number of a row is of any size")                                           \
     X(HARD_EQUAL, "groups of equal rows")                                                          \
     X(HARD_CLOSE, "pairs that are close and far away")                                             \
-    X(HARD_DECOY, "numbers that vanish where one looks, of any size elsewhere")
+    X(HARD_DECOY, "numbers that vanish where one looks, of any size elsewhere")                    \
+    X(HARD_HIDDEN, "every row hides a giant, all at one place")                                    \
+    X(HARD_ABYSS, "tiny rows, one hides a giant")
 #define HARD_X(id, name) id,
 typedef enum hard { HARD_LIST(HARD_X) HARD_COUNT } hard;
 #undef HARD_X
@@ -180,6 +182,9 @@ static void fill_hard(rows *x, hard h, rng *r) {
         if (h == HARD_SHARED && i)
             for (size_t k = 0; k < x->dim; k += 7) row[k] = x->data[k];
         if (h == HARD_DECOY) fill_decoy(row, x, r);
+        if (h == HARD_HIDDEN) row[x->dim - 1 - x->dim / 64] = (agg_real)(1e9 * rng_normal(r));
+        for (size_t k = 0; k < x->dim && h == HARD_ABYSS; k++) row[k] *= any_size(r, 0.25, 0.25);
+        if (h == HARD_ABYSS && i == x->n / 2) row[x->dim - 1 - x->dim / 64] = any_size(r, 0.8, 0.9);
         if (h == HARD_SPIKES) row[rng_below(r, x->dim)] = any_size(r, 0, 1);
         if (h == HARD_EQUAL && i % 3)
             memcpy(row, rows_at(x, rng_below(r, i)), x->dim * sizeof *row);

@@ -324,6 +324,48 @@ TEST continuous_actions_must_be_finite(void) {
     PASS();
 }
 
+/* many observations, the last of which goes bad */
+enum { WIDE = 40 };
+
+static void wide_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)r;
+    memset(obs, 0, WIDE * sizeof *obs);
+    obs[WIDE - 1] = *(rn_real *)self;
+}
+
+static rn_step_result wide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
+    (void)act;
+    wide_reset(self, r, obs);
+    *reward = 1;
+    return RN_RUNNING;
+}
+
+TEST the_last_of_many_observations_must_be_finite(void) {
+    rn_agent_desc d;
+    rn_agent *a;
+    unsigned char block[16384];
+    rn_real second = 0, last = 1, theta = 0;
+    memset(&d, 0, sizeof d);
+    d.env.self = &last;
+    d.env.reset = wide_reset;
+    d.env.step = wide_step;
+    d.env.obs_dim = d.policy.obs_dim = WIDE;
+    d.env.act_dim = d.policy.act_dim = 2;
+    d.policy.dim = 1;
+    d.policy.self = &second;
+    d.policy.act = free_act;
+    d.policy.grad = free_grad;
+    d.method.horizon = 3;
+    d.method.discount = 1;
+    ASSERT(rn_agent_size(&d) <= sizeof block);
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
+    ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 1));
+    last = (rn_real)NAN;
+    ASSERT_EQ(RN_ERR_ENV, note(rn_agent_run_round(a, &theta, 1)));
+    PASS();
+}
+
 TEST bad_theta_is_refused(void) {
     static stage s;
     rn_agent_desc d;
@@ -1478,6 +1520,7 @@ SUITE(environments_and_policies) {
     RUN_TEST(giant_rewards_never_reach_theta);
     for (int kind = ACT_NAN; kind <= HVP_NAN; kind++) RUN_TESTp(bad_policies_cost_the_round, kind);
     RUN_TEST(continuous_actions_must_be_finite);
+    RUN_TEST(the_last_of_many_observations_must_be_finite);
     RUN_TEST(bad_theta_is_refused);
     RUN_TEST(plans_are_made_once);
     RUN_TEST(repeated_plans_tick);

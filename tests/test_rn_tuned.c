@@ -80,6 +80,21 @@ TEST averages_forget(void) {
 
 /* g = gradient + noise in many dimensions, the gradient walks straight on: who holds the right
    share of ||v||^2 for the gradient's way has the best score, and R is found */
+/* where g is what was foretold, and nothing is known to be noise, nothing is learned */
+TEST no_error_teaches_nothing(void) {
+    const rni_gains k = {0.5, 0.5, 0, 0};
+    const rni_sample same = {4, 1, 1, 4, 4}, other = {4, 1, 1, 0, 4};
+    rni_filter f = {0, 0, 0, 0};
+    rni_filter_learn(&f, &k, &other, 5);
+    ASSERT(!(f.noise > 0));
+    f.noise = 3;
+    rni_filter_learn(&f, &k, &same, 5);
+    ASSERT(f.noise >= 3 && f.noise <= 3);
+    rni_filter_learn(&f, &k, &other, 5);
+    ASSERT(f.noise > 3);
+    PASS();
+}
+
 TEST the_right_share_wins(double share, size_t want) {
     enum { DIMS = 40, STEPS = 200 };
 
@@ -365,6 +380,7 @@ SUITE(tuned) {
     RUN_TEST(gains_by_hand);
     RUN_TEST(gains_make_the_error_least);
     RUN_TEST(averages_forget);
+    RUN_TEST(no_error_teaches_nothing);
     RUN_TESTp(the_right_share_wins, 0.75, 0);
     RUN_TESTp(the_right_share_wins, 0.001, 2);
     RUN_TEST(banks_fit_or_not);
