@@ -120,7 +120,8 @@ TEST vanilla_is_matched(void) {
         recipe r = b.recipe;
         ASSERT_EQ((int)trial_per_round(&a), (int)trial_per_round(&b));
         ASSERT_EQ((int)trial_every(&a), (int)trial_every(&b));
-        r.method.no_hessian = 0, r.method.reuse = 1, r.eta = a.recipe.eta;
+        r.method.no_hessian = 0, r.method.reuse = a.recipe.method.reuse;
+        r.method.batch = a.recipe.method.batch, r.eta = a.recipe.eta;
         ASSERT_MEM_EQ(&a.recipe, &r, sizeof r);
     }
     PASS();

@@ -42,8 +42,10 @@ static void no_reuse(recipe *r) {
     r->method.batch = 1;
 }
 
-/* half the trajectories */
-static void one_each(recipe *r) { r->method.batch = 1; }
+static void one_each(recipe *r) {
+    r->method.reuse = 1;
+    r->method.batch = 1;
+}
 
 /* every departure from Algorithm 1 as the paper has it, but for the schedule */
 static void strict(recipe *r) {
