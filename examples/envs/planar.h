@@ -573,24 +573,47 @@ ENV_INLINE void planar_add_to(planar_inertia *J, planar_twist *h, const planar_i
     h->z += g->z;
 }
 
-ENV_INLINE void planar_inward(const planar_model *m, const planar_frame *frame, planar_tree *k,
-                              planar_given *given) {
-    int i;
-    PLANAR_UNROLL for (i = m->joints - 1; i >= 0; i--) {
+/* joints 3 4 5 and 6 7 8 are two legs of one body */
+ENV_INLINE int planar_two_legs(const planar_model *m) {
+    const planar_joint *j = m->joint;
+    return m->joints == 9 && j[3].parent == 2 && j[4].parent == 3 && j[5].parent == 4 &&
+           j[6].parent == 2 && j[7].parent == 6 && j[8].parent == 7;
+}
+
+/* the n-th joint on the way outward. Legs take turns, so that a processor works on one while it
+   waits for the other. */
+ENV_INLINE int planar_outward_joint(const planar_model *m, int n) {
+    static const int turns[9] = {0, 1, 2, 3, 6, 4, 7, 5, 8};
+    return planar_two_legs(m) ? turns[n] : n;
+}
+
+ENV_INLINE void planar_inward(const planar_model *m, const planar_frame *frame,
+                              const planar_inertia *inertia, const planar_twist *force,
+                              const double *torque, const double *rotor, planar_given *given) {
+    planar_inertia sum[PLANAR_JOINTS]; /* with what the joints behind leave */
+    planar_twist pull[PLANAR_JOINTS];
+    int n;
+    PLANAR_UNROLL for (n = 0; n < m->joints; n++) {
+        sum[n] = inertia[n];
+        pull[n] = force[n];
+    }
+    PLANAR_UNROLL for (n = m->joints - 1; n >= 0; n--) {
+        const int i = planar_outward_joint(m, n);
         const int parent = m->joint[i].parent, steady = planar_steady(m, parent);
-        planar_inertia I = k->inertia[i];
-        planar_twist g = k->force[i];
+        planar_inertia I = sum[i];
+        planar_twist g = pull[i];
         const planar_axis s =
-            planar_axis_of(&m->joint[i], &frame[i], steady, &I, &g, k->torque[i], k->rotor[i]);
+            planar_axis_of(&m->joint[i], &frame[i], steady, &I, &g, torque[i], rotor[i]);
         given[i] = planar_free(&s, &frame[i], steady, &I, &g);
-        if (parent >= 0) planar_add_to(&k->inertia[parent], &k->force[parent], &I, &g, steady);
+        if (parent >= 0) planar_add_to(&sum[parent], &pull[parent], &I, &g, steady);
     }
 }
 
 ENV_INLINE void planar_outward(const planar_model *m, const planar_frame *frame,
                                const planar_given *given, planar_motion *out) {
-    int i;
-    PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
+    int n;
+    PLANAR_UNROLL for (n = 0; n < m->joints; n++) {
+        const int i = planar_outward_joint(m, n);
         const planar_joint *j = &m->joint[i];
         const planar_frame *f = &frame[i];
         const int steady = planar_steady(m, j->parent);
@@ -616,16 +639,20 @@ ENV_INLINE void planar_outward(const planar_model *m, const planar_frame *frame,
     }
 }
 
-ENV_INLINE void planar_solve(const planar_model *m, const planar_frame *frame, planar_tree *k,
-                             planar_motion *out) {
+/* force, torque: on bodies and joints; rotor: inertia of the joints themselves */
+ENV_INLINE void planar_solve(const planar_model *m, const planar_frame *frame,
+                             const planar_inertia *inertia, const planar_twist *force,
+                             const double *torque, const double *rotor, planar_motion *out) {
     planar_given given[PLANAR_JOINTS];
-    planar_inward(m, frame, k, given);
+    planar_inward(m, frame, inertia, force, torque, rotor, given);
     planar_outward(m, frame, given, out);
 }
 
 /* ---- rows as inertia */
 ENV_INLINE void planar_add_contact(const planar_contact *t, unsigned on, planar_tree *k) {
-    const double p = on & 1 ? t->push : 0, q = on & 2 ? t->push : 0, r = on & 4 ? 2 * t->push : 0;
+    /* times 0 or 1, no branch: which rows push is hard to predict */
+    const double p = (int)(on & 1) * t->push, q = (int)(on >> 1 & 1) * t->push;
+    const double r = (int)(on >> 2) * (2 * t->push);
     const double nn = p + q + r, nt = t->mu * (p - q), tt = t->mu * t->mu * (p + q);
     const double n = nn * t->aim_n + nt * t->aim_t, x = nt * t->aim_n + tt * t->aim_t;
     planar_inertia *I = &k->inertia[t->joint];
@@ -648,7 +675,7 @@ ENV_INLINE void planar_tree_of(const planar_model *m, const planar_work *k, plan
         tree->force[i] = k->force[i];
         tree->torque[i] = k->torque[i];
         tree->rotor[i] = m->joint[i].armature;
-        if (planar_limited(m, i) && k->stop[i].side != 0 && k->pushing.stop[i]) {
+        if (planar_limited(m, i) && k->stops && k->stop[i].side != 0 && k->pushing.stop[i]) {
             tree->rotor[i] += k->stop[i].push;
             tree->torque[i] += k->stop[i].side * k->stop[i].push * k->stop[i].aim;
         }
@@ -701,7 +728,7 @@ ENV_INLINE void planar_add_pairs(const planar_model *m, const planar_work *k, pl
         memset(tree.force, 0, sizeof tree.force);
         memset(tree.torque, 0, sizeof tree.torque);
         planar_push_apart(&k->touch[on[i]], 1, tree.force);
-        planar_solve(m, k->frame, &tree, &answer[i]);
+        planar_solve(m, k->frame, tree.inertia, tree.force, tree.torque, tree.rotor, &answer[i]);
         for (j = 0; j < n; j++) A[j][i] = planar_apart(&k->touch[on[j]], answer[i].t);
     }
     for (i = 0; i < n; i++) {
@@ -862,20 +889,20 @@ ENV_INLINE void planar_prepare(const planar_model *m, const planar_mass *mass, c
 
 ENV_INLINE void planar_settle(const planar_model *m, planar_work *k) {
     planar_tree tree;
-    planar_motion next;
+    planar_motion other, *next = &k->motion;
     for (k->rounds = 1;; k->rounds++) {
         planar_tree_of(m, k, &tree);
-        planar_solve(m, k->frame, &tree, &next);
-        if (k->touches) planar_add_pairs(m, k, &next);
-        if (planar_look(m, k, &next) || k->rounds == PLANAR_ROUNDS) break;
+        planar_solve(m, k->frame, tree.inertia, tree.force, tree.torque, tree.rotor, next);
+        if (k->touches) planar_add_pairs(m, k, next);
+        if (planar_look(m, k, next) || k->rounds == PLANAR_ROUNDS) break;
         if (k->rounds == 1) {
-            k->motion = next;
+            next = &other;
         } else {
-            planar_search(m, k, &k->motion, &next);
+            planar_search(m, k, &k->motion, next);
             (void)planar_look(m, k, &k->motion);
         }
     }
-    k->motion = next;
+    if (k->rounds > 1) k->motion = other;
 }
 
 ENV_INLINE void planar_accelerate(const planar_model *m, const planar_mass *mass, const double *q,
@@ -884,23 +911,27 @@ ENV_INLINE void planar_accelerate(const planar_model *m, const planar_mass *mass
     planar_settle(m, k);
 }
 
+/* no branch: which rows push is hard to predict */
+ENV_INLINE double planar_above_0(double x) { return x > 0 ? x : 0; }
+
 /* adds the forces of the rows under the motion found */
 ENV_INLINE void planar_add_forces(const planar_model *m, const planar_work *k, planar_twist *force,
                                   double *torque) {
     int i;
-    for (i = 0; i < m->joints; i++)
-        if (planar_limited(m, i) && k->stop[i].side != 0) {
+    PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
+        if (planar_limited(m, i) && k->stops && k->stop[i].side != 0) {
             const double missing = k->stop[i].aim - k->stop[i].side * k->motion.a[i];
             if (missing > 0) torque[i] += k->stop[i].side * k->stop[i].push * missing;
         }
+    }
     for (i = 0; i < k->contacts; i++) {
         const planar_contact *c = &k->contact[i];
         planar_twist *f = &force[c->joint];
         double n, t, p, q, r;
         planar_short_of(c, k->motion.t, &n, &t);
-        p = n + t < 0 ? -(n + t) * c->push : 0;
-        q = n - t < 0 ? -(n - t) * c->push : 0;
-        r = n < 0 ? -2 * n * c->push : 0;
+        p = planar_above_0(-(n + t)) * c->push;
+        q = planar_above_0(-(n - t)) * c->push;
+        r = planar_above_0(-2 * n) * c->push;
         n = p + q + r;
         t = c->mu * (p - q);
         f->w += t * c->rz - n * c->rx;
@@ -970,22 +1001,19 @@ ENV_INLINE void planar_runge_kutta(const planar_model *m, const planar_mass *mas
 ENV_INLINE void planar_euler(const planar_model *m, const planar_mass *mass, double *q, double *v,
                              const double *ctrl, planar_work *k) {
     const double h = m->timestep;
-    planar_tree tree;
     planar_motion slowed;
+    double rotor[PLANAR_JOINTS];
     int i;
     planar_prepare(m, mass, q, v, ctrl, k);
     PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
-        tree.inertia[i] = k->inertia[i];
-        tree.force[i] = k->force[i];
-        tree.torque[i] = k->torque[i];
-        tree.rotor[i] = m->joint[i].armature + h * m->joint[i].damping;
+        rotor[i] = m->joint[i].armature + h * m->joint[i].damping;
     }
     if (k->contacts + k->stops + k->touches > 0) {
         planar_settle(m, k);
-        planar_add_forces(m, k, tree.force, tree.torque);
+        planar_add_forces(m, k, k->force, k->torque);
     }
-    planar_solve(m, k->frame, &tree, &slowed);
-    for (i = 0; i < m->joints; i++) {
+    planar_solve(m, k->frame, k->inertia, k->force, k->torque, rotor, &slowed);
+    PLANAR_UNROLL for (i = 0; i < m->joints; i++) {
         v[i] += h * slowed.a[i];
         q[i] += h * v[i];
     }
