@@ -2806,11 +2806,11 @@ static void aggi_combine_run(void *arg, size_t s) {
     aggi_combine_job *job = (aggi_combine_job *)arg;
     const size_t end = aggi_slice_begin(job->c, s + 1);
     const size_t span = job->terms->n > AGGI_BUNCH ? AGGI_SPAN : AGGI_BLOCK;
-    agg_real memory[AGGI_SPAN];
+    agg_real memory[AGGI_SPAN], *acc = memory;
     size_t at, width;
     job->status[s] = AGG_OK;
     for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
-        agg_real *acc = job->in_place ? job->out + at : memory;
+        if (job->in_place) acc = job->out + at;
         width = aggi_width(at, end, span);
         job->status[s] = aggi_terms_block(job->c->avx2, job->terms, at, width, acc);
         job->c->clean[s] = at;
@@ -4787,10 +4787,11 @@ static double aggi_gm_try_row(aggi_gm *g) {
    tried is proven to be worth; *best and the point are the better one. */
 static double aggi_gm_true_step(aggi_call *c, int exact, double *best) {
     aggi_gm *g = &c->gm;
-    double excess = aggi_gm_pass(c, &g->at, 1), by;
+    double excess = aggi_gm_pass(c, &g->at, 1), by = 1;
+    size_t tries;
     if (excess <= g->wanted) return *best = excess;
     aggi_gm_true_newton(g);
-    for (by = 1; by > 0.01; by /= 4) {
+    for (tries = 0; tries < 4; tries++, by /= 4) {
         aggi_gm_true_try(g, by);
         excess = aggi_gm_prove(c, &g->to, exact);
         if (aggi_gm_is_better(g, excess, best)) break;
