@@ -425,7 +425,7 @@ static void plain_filter_round(plain_filter *f, wide share, wide V, const wide *
 }
 
 static void plain_tune(plain_agent *a, const wide *u, const wide *g, const wide *v, int anew) {
-    static const wide share[3] = {0.75, 0.1, 0.001};
+    static const wide share[3] = {(wide)0.75, (wide)0.1, (wide)0.001};
     const size_t dim = plain_model->policy.dim;
     const wide uu = plain_product(u, u, dim), vv = plain_product(v, v, dim);
     size_t best = 0;
