@@ -31,7 +31,7 @@ PLOT_FN const learner *learner_of(int i, int authors) {
    - gamma falls: a normalised step does not get shorter near the top by itself.
    - flat, clip, soft, NNM before every rule: 1 bad run in 360 where there were 13. No single one of
      them makes the difference, see ablation.c. reuse, with both trajectories of a round for g and
-     for v: none in 720. Not on InvertedPendulum, where CWTM then falls again under random action.
+     for v: 1 in 810. Not on InvertedPendulum, where CWTM then falls again under random action.
    - InvertedPendulum: eta and gamma lower, as Krum follows the random actors unless the honest
      vectors are close to each other. log-std stays at -0.5 or above: with less noise in the actions
      nothing is found. Steps beyond 300 would weigh below 0.985^300 = 1 %. */
