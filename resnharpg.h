@@ -164,8 +164,8 @@
                 method.clip: ||v|| at most clip ||d_{t-1}|| (biased).
                 method.no_memory: each round starts from d = 0, as in the authors' code (no
                 recursion, much noise).
-   SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat, not with REINFORCE, reuse, not
-   CASES        with no_hessian, soft, not with RN_UPDATE_PLAIN, and NNM, not for a mean.)
+   SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat, not with REINFORCE, reuse,
+   CASES        not with no_hessian, soft, not with RN_UPDATE_PLAIN, and NNM, not for a mean.)
                 N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1,
                 AGG_MEAN, RN_UPDATE_PLAIN. Momentum PG: method.no_hessian. REINFORCE:
                 method.estimator. One agent alone: agents = 1, f = 0.
@@ -630,9 +630,9 @@ typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_
    falling linearly to 0 in 200 rounds. For another environment change gamma and rounds first, or
    take rn_make_tuned_trainer_desc(). With REINFORCE set flat to 0, with no_hessian reuse, with
    RN_UPDATE_PLAIN soft, with AGG_MEAN agg.pre[0]. Of 810 CartPole runs among three adversaries of
-   ten 809 end well with it (`make ablation`). The paper's own form, without bias, is a zeroed method
-   with your horizon and discount, server.soft and agg.pre[0] 0; it wants smaller steps and more
-   rounds: eta 0.2, gamma 0.02 to 0 in 500. */
+   ten 809 end well with it (`make ablation`). The paper's own form, without bias, is a zeroed
+   method with your horizon and discount, server.soft and agg.pre[0] 0; it wants smaller steps and
+   more rounds: eta 0.2, gamma 0.02 to 0 in 500. */
 RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                             rn_policy policy);
 
@@ -5242,8 +5242,8 @@ AGGI_END_CODE
                    method.flat, method.reuse and server.soft, all off in a zeroed desc. New last
                    fields in rn_hessian_product: zero it before you fill it in. Saved states without
                    the three have the form and the bytes they had. rn_make_trainer_desc has another
-                   recipe, with flat, reuse, soft and NNM: few bad runs (`make ablation`). If you set
-                   REINFORCE, no_hessian or a plain update in it, set flat, reuse or soft to 0.
+                   recipe, with flat, reuse, soft and NNM: few bad runs (`make ablation`). If you
+                   set REINFORCE, no_hessian or a plain update in it, set flat, reuse or soft to 0.
    0.3.0 (2026-11) Saved states have another form (those of 0.2 are refused: RN_ERR_FORMAT) and are
                    checked as what they hold will be used: actions, observations, lengths, counters.
                    policy.accepts_obs and accepts_act, both optional; if you wrap a policy by
