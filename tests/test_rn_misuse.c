@@ -290,23 +290,29 @@ static void free_grad(void *self, const rn_real *theta, size_t T, const rn_real 
     for (size_t t = 0; t < T; t++) g[0] += w[t];
 }
 
-/* continuous actions; a host's policy with act and grad alone and no work */
+/* continuous actions; a host's policy with act and grad alone and no work; without environment */
+static rn_agent_desc free_desc(size_t obs_dim, rn_real *second) {
+    rn_agent_desc d;
+    memset(&d, 0, sizeof d);
+    d.env.obs_dim = d.policy.obs_dim = obs_dim;
+    d.env.act_dim = d.policy.act_dim = 2;
+    d.policy.dim = 1;
+    d.policy.self = second;
+    d.policy.act = free_act;
+    d.policy.grad = free_grad;
+    d.method.horizon = 3;
+    d.method.discount = 1;
+    return d;
+}
+
 TEST continuous_actions_must_be_finite(void) {
     rn_agent_desc d;
     rn_agent *a;
     unsigned char block[8192];
     rn_real second = 0, theta = 0;
-    memset(&d, 0, sizeof d);
+    d = free_desc(1, &second);
     d.env.reset = free_reset;
     d.env.step = free_step;
-    d.env.obs_dim = d.policy.obs_dim = 1;
-    d.env.act_dim = d.policy.act_dim = 2;
-    d.policy.dim = 1;
-    d.policy.self = &second;
-    d.policy.act = free_act;
-    d.policy.grad = free_grad;
-    d.method.horizon = 3;
-    d.method.discount = 1;
     ASSERT(rn_agent_size(&d) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
     ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 1));
@@ -346,18 +352,10 @@ TEST the_last_of_many_observations_must_be_finite(void) {
     rn_agent *a;
     unsigned char block[16384];
     rn_real second = 0, last = 1, theta = 0;
-    memset(&d, 0, sizeof d);
+    d = free_desc(WIDE, &second);
     d.env.self = &last;
     d.env.reset = wide_reset;
     d.env.step = wide_step;
-    d.env.obs_dim = d.policy.obs_dim = WIDE;
-    d.env.act_dim = d.policy.act_dim = 2;
-    d.policy.dim = 1;
-    d.policy.self = &second;
-    d.policy.act = free_act;
-    d.policy.grad = free_grad;
-    d.method.horizon = 3;
-    d.method.discount = 1;
     ASSERT(rn_agent_size(&d) <= sizeof block);
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, sizeof block));
     ASSERT_EQ(RN_OK, rn_agent_run_round(a, &theta, 1));

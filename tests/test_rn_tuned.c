@@ -86,7 +86,7 @@ TEST no_error_teaches_nothing(void) {
     const rni_sample same = {4, 1, 1, 4, 4}, other = {4, 1, 1, 0, 4};
     rni_filter f = {0, 0, 0, 0};
     rni_filter_learn(&f, &k, &other, 5);
-    ASSERT(!(f.noise > 0));
+    ASSERT(f.noise >= 0 && f.noise <= 0);
     f.noise = 3;
     rni_filter_learn(&f, &k, &same, 5);
     ASSERT(f.noise >= 3 && f.noise <= 3);
