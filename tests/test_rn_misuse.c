@@ -334,15 +334,16 @@ TEST continuous_actions_must_be_finite(void) {
 enum { WIDE = 40 };
 
 static void wide_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)self;
     (void)r;
     memset(obs, 0, WIDE * sizeof *obs);
-    obs[WIDE - 1] = *(rn_real *)self;
 }
 
 static rn_step_result wide_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
                                 double *reward) {
     (void)act;
     wide_reset(self, r, obs);
+    obs[WIDE - 1] = *(rn_real *)self;
     *reward = 1;
     return RN_RUNNING;
 }
