@@ -1,4 +1,4 @@
-/* aggregators.h - v0.4.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
+/* aggregators.h - v0.5.0 - Byzantine-robust aggregation - SPDX-License-Identifier: MIT OR Unlicense
    n vectors in, one vector out, of which f senders may be adversaries: MDA, trimmed mean, median,
    Krum, geometric median and their peers. One file, C99 and C++11, no allocation, no dependencies.
 
@@ -16,7 +16,8 @@
        printf("%s: %g %g\n", agg_status_text(s), out[0], out[1]);      // prints: ok: 1.5 1.5
 
    CONTENTS     options, the guarantee, rules, pre-aggregations, attacks, security, time, distances,
-                memory, threads, determinism, accuracy, errors, API, code, changelog, licence
+                stages, memory, threads, determinism, accuracy, errors, API, code, changelog,
+                licence
    OPTIONS      before the include: AGG_STATIC (all functions static), AGG_API (own linkage),
                 AGG_ASSERT(x), AGG_DOUBLE (double for float; the same in every file, a mix fails to
                 link), AGG_NO_DISPATCH (do not look for AVX2 at run time; the bits stay the same)
@@ -29,6 +30,12 @@
    agg_lambda() gives lambda; agg_resilience() measures the left side over the right for rows at
    hand. Below, D = min(sqrt(dim), 2 sqrt(n-f)). f may be an upper bound of the true number of
    adversaries. Ties go to the lower row.
+   Of rows that are absent there are two kinds. Convicted: k rows that are NULL or have a NaN or
+   Inf; nobody honest sends that, so n-k and f-k stand for n and f, and the inequality holds for
+   every set of n-f of the rows that are left. Late: l rows that desc.late marks; anybody's link
+   may be slow, and f adversaries may all be among those who are in time, so n-l stands for n and f
+   stays: it holds for every set of n-l-f of the rows in time, with the larger lambda of n-l. What
+   a rule asks of n it then asks of n-l (n-l > 2f, for Bulyan n-l >= 4f+3): else AGG_ERR_BOUND.
 
    RULES        breakdown: f < n/2 unless said otherwise; costs beside reading the rows once
    MDA          minimum diameter averaging: mean of the (n-f)-subset of least diameter (of several
@@ -76,7 +83,8 @@
                 Gupta et al. 2021. Not for: adversaries of small norm: it takes them all. No lambda:
                 its error grows with the norm of the honest rows, not with their diameter.
    MONNA        mean of the n-f rows nearest to row desc.pivot, itself included. Cost n dim.
-                Farhadkhani et al. 2023. Not for: a server without a row of its own to trust.
+                Farhadkhani et al. 2023. Not for: a server without a row of its own to trust, or
+                after bucketing, which may mix that row with an adversary's.
    CAF          covariance-bound agnostic filter: weights 1; again and again find the direction of
                 largest weighted variance and lower the weight of rows far along it, until they sum
                 to n-2f; the mean with the least variance seen. A direction v with variance s has
@@ -93,10 +101,78 @@
                 best so far, at worst the smallest ball of n-f rows around one of them:
                 (1 + sqrt(1/2)) sqrt(f/(n-2f)). Allouah et al. 2023.
                 Not for: n over about 25, where AGG_INEXACT is the rule.
+   AKSEL        mean of the n-f rows nearest to the coordinate-wise median. lambda = 2f/(n-f) times
+                the least of D and 1 + D n/(2(n-f)), proven beside the code. Cost n dim. Boussetta
+                et al. 2021.
+                Not for: more coordinates than rows: the median is far from every row then.
+   DNC          divide and conquer: desc.iterations times (5) take a random desc.share (0.2) of the
+                coordinates, rounded down, at least one, find the direction of largest variance
+                there (as CAF does) and keep the n-f rows that are off least along it; the mean of
+                the rows kept every time, or, if there are none, most often. Needs desc.rng. Cost
+                n^2 dim times iterations x share, and 7 to 130 n^2 for each. No lambda: two
+                adversaries move it anywhere, as one who is far off in one direction hides another
+                who is off in another one. Shejwalkar & Houmansadr 2021.
+                Not for: few coordinates, of which it sees a fifth; f > 1 adversaries who know it.
+   FLTRUST      weights max(0, cos(x_i, g)) of an angle with a trusted row g, which is desc.trusted
+                or row desc.pivot; all rows are made as long as g: ||g|| sum_i w_i x_i/||x_i|| over
+                sum_i w_i. A row of zeros has no weight; if no row has any, the result is g. No
+                weight for the report then, else w_i/sum w. g missing or not finite: AGG_ERR_PIVOT.
+                Bounded by ||g||, in every coordinate by the largest number there is, but no lambda.
+                Cost n dim. Cao et al. 2021.
+                Not for: a server without a row of its own, renewed before every call; a pivot after
+                bucketing or NNM, which mix it with others: as long as an adversary's row, if that
+                is among them, and so is the result.
+   SIGNGUARD    rows whose norm is 0.1 to 3 times the median norm; of these a cluster by their
+                signs; those longer than the median norm are shortened to it; their mean. Signs: the
+                shares of numbers above, at and below 0 in a random run of desc.share (0.1) of the
+                coordinates, each in units of the largest such share. Cluster: the fullest ball
+                around one row; its radius is the lower median, over the rows, of the radius that
+                holds more than half of them, so that no minority widens it. Needs desc.rng. Cost n
+                dim + n^2 log n. No lambda. Xu et al. 2022, who cluster by mean shift, and all rows,
+                so that none may be left.
+                Not for: adversaries with honest signs; few coordinates.
+   GAS          gradient splitting: the coordinates are dealt at random into desc.blocks (1000, dim
+                at most) blocks; a row's score is the sum over the blocks of its distance there from
+                the coordinate-wise median; the mean of the n-f rows of least score. Needs desc.rng.
+                Cost n dim. No lambda. Liu et al. 2023, who put any robust rule for the median;
+                blocks change nothing for that one but the score.
+                Not for: rows that are far off in few coordinates alone, which a sum over blocks
+                forgives.
+   WINSOR       coordinate-wise winsorised mean: the f largest numbers count as the largest but f,
+                the f smallest likewise; the mean of all n. lambda = D f/(n-f), proven beside the
+                code. The report's weights are CWTM's: how often a row's number counts as it is.
+                Cost n dim.
+                Not for: what CWTM is not for.
+   SIGN_VOTE    per coordinate the sign that more rows have: 1, -1, or 0 if as many have the other;
+                a 0 has no sign. The report's weights are how often a row has the sign that won.
+                Cost n dim. No lambda: out is a direction, as long as sqrt(dim). Bernstein et al.
+                2019.
+                Not for: whoever needs a length, or rows whose noise is skewed.
+   FEDPG        the filter of FedPG-BR. A row is dense if more than n/2 rows, itself included, are
+                within T = 2 sigma sqrt(V/B), V = 2 ln(2n/desc.delta), B = desc.batch. Of the dense
+                rows the one nearest to their mean is the centre; the result is the mean of the rows
+                within T of it. If those are fewer than n-f, again with 2 sigma for T; if none is
+                dense then, which f rows alone cannot bring about when sigma is right, with the
+                radius of the smallest ball of n-f rows around one of them, so that there always is
+                a result (the original makes no step). desc.sigma = 0, ours: T is that radius, and
+                the inequality above holds with 1 + 2 max(1, sqrt(B/V)): two majorities meet, so
+                that a row of G is within the radius of the centre, and the radius is at most a
+                diameter. No lambda for a sigma that is given. Cost n^2 dim. Fan et al. 2021.
+                Not for: a sigma that is guessed: too small it is not used, too large it lets all
+                in.
+   Left out of what ByzFL, ByzPy, Garfield, Flower, Blades and FLPoison have. Not of vectors alone:
+   DeepSight runs the models; Auror and FoolsGold look at the last layer; LASA picks rows layer by
+   layer, of those that AGG_PRE_CLIP_MEDIAN makes; qFedAvg weighs by losses. With a memory of
+   earlier rounds: FLDetector, SafeGuard, FoolsGold. The mean with noise added: CRFL, FLAME and what
+   is for privacy. Their answer is what a package's clustering makes it: FLAME, the clusterings of
+   Blades and FLPoison. They hang on the order of the rows: Garfield's condense puts numbers of the
+   first row, whoever sent it, among those of the median; FedRDF takes, per coordinate, the number
+   of the row whose place is that of the largest Fourier coefficient. Under another name: RFA is GM,
+   mean of medians and averaged median MeaMed, brute MDA, norm clipping AGG_PRE_CLIP before the
+   mean, average-nan the mean, which drops such rows.
 
    PRE-AGGREGATIONS  desc.pre: up to two, in order, in front of any rule; each works on the rows
-                     that
-                the one before it made
+                that the one before it made
    AGG_PRE_NNM        nearest-neighbour mixing: every row becomes the mean of its n-f nearest rows,
                       itself included. Allouah et al. 2023.
    AGG_PRE_BUCKETING  random groups of desc.bucket (2) rows become their means; f stays, so n/bucket
@@ -104,6 +180,8 @@
    AGG_PRE_CLIP       rows longer than desc.clip are shortened to that norm.
    AGG_PRE_ARC        adaptive robust clipping: the floor(2f(n-f)/n) longest rows are shortened to
                       the norm of the next longest. Allouah et al. 2025.
+   AGG_PRE_CLIP_MEDIAN  rows longer than the median norm (for even n the mean of the middle two) are
+                      shortened to it.
 
    ATTACKS      agg_attack() makes the row an adversary sends, for experiments. own: what it would
                 have sent if honest; s: strength; honest mean, deviation: of all honest rows
@@ -119,15 +197,75 @@
    AGG_ATTACK_MIMIC      a copy of honest row `target`. Karimireddy et al. 2022.
    AGG_ATTACK_INF        +-Inf
    AGG_ATTACK_NAN        NaN
+   Adversaries that optimise. m: the honest mean; F: desc.rule, with its pre-aggregations; all
+   adversaries are taken to send the same row. They take scratch (agg_attack_scratch_size()), unless
+   marked *, and those that try F need desc.rule unless said otherwise.
+   What an adversary knows is what it is given: `honest` is the rows it sees and takes for the
+   honest ones: all of them (the usual model), the true rows of all adversaries, or its own alone.
+   To try F the n-f honest places get the rows seen in turn and f places the row tried; random
+   numbers of F come from desc.rng, as nobody knows the server's. MoNNA's pivot counts as honest.
+   Directions (desc.direction): -m, minus the deviation, -sgn m; by default the strongest, by cosine
+   of F to m (desc.by_distance: by distance), if there is a rule.
+   LINE_SEARCH   m + t D, largest ||F - m||: from t = 0 on by a step that doubles while it gets
+                 better, then to and fro by 0.8 of it. The first step is ||m||, or for the deviation
+                 its norm. 16 tries a direction. As in ByzFL.
+   OPT_COS       m + t D/||D||, least cosine of F to m: 40 t from 0.03 to 30 mean honest norms
+   MIN_MAX       m + t D, the largest t that is within the honest diameter of all honest rows, less
+                 1e-5 of it; MIN_SUM: whose sum of squared distances to them is no more than the
+                 least of an honest row. Needs no rule; then D = -m. Shejwalkar, Houmansadr 2021.
+   FANG_TRIM *   per coordinate, b uniform in [1, s] (s = 2), rng: for m >= 0 the least honest
+                 number, divided by b if positive, else times b; for m < 0 likewise the largest.
+   FANG_KRUM     -L sgn of Krum's choice; L is halved, up to 64 times, until Krum picks it or it is
+                 below 1e-5. Needs n and f, no rule. Fang et al. 2020.
+   NORMALISED    largest angle of F to what F makes of m: a row before^ + L D, D = -sgn m by
+                 default, as long as the mean honest row; L, then its length, move by +-l as the
+                 angle rises or falls, l a third each time. 21 tries. Fang, Wang, Gong 2025; where
+                 they start (L = sqrt dim, length 1, l = 1) and how many tries is ours.
+   MDA_FOOLING   c + r u, c the mean of the n-2f honest rows of least diameter, r the largest (up to
+                 4 diameters) within that diameter of each of them, u one of the directions or -m
+                 without its part along c (that one without a rule). Needs n and f.
+   AVG_ZERO *    -(n-f)/f m: the mean of all rows becomes 0. Needs n and f.
+   LARGE_NOISE * s U[-1,1] per coordinate (s = 1000), rng
+   PARTIAL_DROP * own, with floor(s dim) numbers, any of them, 0 (s = 0.3), rng
+   ROP           last - s p, p of norm 1 the part of (1,1,..) orthogonal to 0.9 last + 0.1 m; last:
+                 desc.last, m if NULL or not finite; s as ALIE's. Ozfatura et al. 2023.
+   ONLINE_MIMIC  a copy of the honest row with the largest z . (x - mu), z following the direction
+                 of most variance by Oja's rule, as the authors' code has it: the sum of
+                 (x-mu)((x-mu).z) is made of norm 1 first. rng for the first z. desc.memory: rounds,
+                 mu, z, plain doubles of the host's byte order, at any address; save it to go on
+                 with the same bits. Karimireddy et al. 2022.
+   ANTI_CGE      minus the sum of the n-2f shortest honest rows, a little (1e-5) shorter than the
+                 next. Needs n and f.
+   BLIND_IPM *   -s ||own|| u/||u||, u = desc.step (s = 1); own if there is no step. Needs nobody
+                 else's row.
+   WORST         the strongest of all of these that can be tried (not online mimic, Inf, NaN), of
+                 copies of honest rows, of sweeps in four more directions, and of a climb from the
+                 best. At most 560 tries. desc.outcome tells who won. It is one row for all
+                 adversaries: f rows of their own each turn the aggregate further. Beside a hill
+                 climb with such rows (5 to 7 rows of 2 or 3 numbers) it turns it 0.96 as far, mean
+                 of 19 rules, least for CAF, 0.62; not DnC, which falls to a decoy (see RULES).
+   Rows seen that are not finite are left out by those that take scratch (none left: AGG_ERR_ROWS);
+   the others compute with them. From finite rows the new ones make finite rows. Of a rule with
+   random numbers each try is one draw, so that what is found is lucky: desc.outcome has that draw.
+   If F refuses every try (a desc.start or desc.trusted with NaN) WORST is an honest row.
+   Left out of what ByzFL, ByzPy, Garfield, Blades and FLPoison have (Flower has none). Data or
+   models are poisoned, not rows: label flipping, BadNets, DBA, edge cases, Neurotoxin, alternating
+   minimisation, model replacement, 3DFed. Against one defence: Blades' for SignGuard (random
+   numbers with as many of each sign as m has, in any order) and for its clipped clustering, which
+   is left out itself. Under another name: fall of empires is IPM; ByzFL's optimal ALIE and
+   IPM are LINE_SEARCH; Blades' adaptive adversary is FANG_TRIM; Garfield's reverse is SIGN_FLIP
+   with s = 100, its random numbers are LARGE_NOISE with s = 1, but from 0 to 1.
 
    SECURITY     (each sentence up to "not promised" has its test: see tests/test_both_promises.c)
-   Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows and
-   desc.start, nothing is written but out, scratch and the report, no behaviour is undefined, and
-   the call ends: searches stop at desc.budget, iterations at desc.iterations or a fixed count. What
-   is wrong with a call is answered by a status before anything is written.
+   Whatever numbers the rows hold and whatever desc asks for, nothing is read but the rows,
+   desc.start, desc.trusted and desc.late, nothing is written but out, scratch and the report, no
+   behaviour is undefined, and the call ends: searches stop at desc.budget, iterations at
+   desc.iterations or a fixed count. What is wrong with a call is answered by a status before
+   anything is written.
    A row that is NULL or has a NaN or Inf convicts its sender: it is dropped, and f shrinks with n,
-   so the guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. Finite rows of any size
-   are handled: no sum of squares overflows or underflows its way into a wrong choice. For at most f
+   so the guarantee holds for the rest. More than f of them: AGG_ERR_ROWS. A row that desc.late
+   marks convicts nobody and is not read; too few others: AGG_ERR_BOUND. Finite rows of any size are
+   handled: no sum of squares overflows or underflows its way into a wrong choice. For at most f
    hostile rows the inequality above holds, up to rounding.
    Not promised: anything when more than f agents are Byzantine and their rows are finite. That f
    adversaries do nothing: they may move the answer by lambda diameters, every time, in a direction
@@ -136,8 +274,9 @@
    Pointers and lengths are yours: C cannot check them.
 
    TIME         Distances take n^2 dim/2 multiply-adds. Beside them MDA and SMEA take at most
-                desc.budget operations, CAF that and 14 f n^2, Bulyan, Krum and Multi-Krum some
-                n^2 log n. By default that is tens of milliseconds for n <= 100 and a second or two
+                desc.budget operations, CAF that and 14 f n^2, DnC 130 n^2 an iteration, Bulyan,
+                Krum and Multi-Krum some n^2 log n. By default that is tens of milliseconds for n <=
+                100 and a second or two
                 for n = 1000, whatever the rows are, or, if that is more, about three times what the
                 distances take. Measured, what an adversary can make you wait: milliseconds for
                 n x dim harmless rows (normal, f of them shifted), and how many times as long the
@@ -156,6 +295,12 @@
                 MoNNA                  4.05 x1.7       4.28 x1.8      0.145 x1.8   NaN rows
                 CClip                  13.6 x1.7         20 x1.5       2.36 x1.3   all rows equal
                 CClip, start given     11.6 x1.7       12.8 x1.8      0.618 x1.6   all zeros
+                winsorised mean        2.88 x1.8       8.89 x1.8       1.85 x1.7   NaN last number
+                sign vote              55.5 x1.9       50.8 x1.9       4.87 x1.8   NaN last number
+                Aksel                  6.87 x1.4       11.5 x1.3       1.89 x1.4   all rows equal
+                FLTrust                11.8 x1.3       13.4 x1.2      0.598 x1.3   shared offset
+                SignGuard              5.95 x1.5       7.47 x1.3       22.9 x1.3   all zeros
+                GAS                    26.1 x1.0         27 x1.2       5.51 x1.0   all zeros
                 Krum                    4.7 x2.1       16.7 x1.7         20 x1.8   NaN last number
                 Multi-Krum             5.19 x2.0       17.9 x1.6       20.1 x1.8   NaN last number
                 MDA                    5.74 x2.0       18.2 x1.6       67.4 x2.3   giants
@@ -163,10 +308,13 @@
                 Bulyan                 8.04 x1.9       21.8 x1.7       56.9 x1.2   NaN last number
                 CAF                    6.32 x1.9       19.9 x1.5        120 x4.1   giants
                 SMEA                   5.58 x2.1       37.8 x1.8        462 x1.5   NaN last number
+                DnC                    52.5 x1.0       47.6 x1.2       67.5 x2.3   denormals
+                FedPG                  7.46 x1.8       18.6 x1.6       34.6 x1.6   NaN last number
                 NNM + mean             19.9 x1.1       37.5 x1.2       42.2 x1.7   two clusters
                 bucketing + mean       5.11 x0.9       5.29 x1.0       0.74 x1.1   -
                 clipping + mean        6.34 x1.1       7.28 x1.2       1.33 x1.1   NaN last number
                 ARC + mean             4.46 x1.1       5.34 x1.2      0.756 x1.2   -
+                median clip + mean     5.39 x1.2       6.54 x1.3      0.716 x1.1   NaN last number
    DISTANCES    A squared distance that a rule decides by is off by at most 2^-13 of itself (double:
                 2^-36), usually 2^-22, whatever the rows are: far from 0, close together, giants,
                 denormals; equal rows have distance 0. Fewer than 16 rows are subtracted and the
@@ -176,13 +324,60 @@
                 double, where it must. Finite rows, whatever they hold, take about twice the time
                 of harmless ones at most.
 
+   STAGES       A call for rows that are not all in memory, or that lie on many machines, in pieces
+                of the coordinates. It is made of passes: agg_stages_decide() says what the next one
+                is, each of its parts is given to agg_stages_add() in windows of the coordinates, in
+                any order of the parts, and agg_stages_decide() decides from what they left, without
+                a look at a row. The last pass writes out. agg_aggregate() is these passes with all
+                rows at hand: same code, same bits, status and report. Of a pass the parts are the
+                slices of agg_slice_begin(), which depend on n and dim alone and are summed in their
+                order; or a sample, up to 64 groups of 8 numbers, which may reach 7 numbers into the
+                next slice. Many processes: each makes the same calls, adds the parts it has, sends
+                what agg_stages_get() has of them to all others, which put it; so all decide alike.
+                Only sums and samples travel, in the byte order of the machine: about n^2/2 doubles
+                a slice for a rule with distances, n for others, no row ever. They are believed: put
+                what processes of your own have got, never an agent's bytes. Random numbers must be
+                the same everywhere. out: what each has of it is kept between passes, and means
+                nothing before the end, nor after an error.
+                Passes over whole rows, of harmless ones: mean, CWTM, MeaMed, CWMed, winsorised and
+                sign vote 1; MDA, Krum, Multi-Krum, GM, Bulyan, CAF, SMEA, FedPG, CGE and MoNNA 2;
+                Aksel 3; FLTrust 4; CClip 2 + iterations, with a start 1 + iterations. More: a row
+                that is not finite (up to twice as many, and one to scan), giants, denormals and
+                rows that are close together (distances in doubt are summed again: 1 to 9), GM (one
+                for each step towards its gap), report.suspicion (1), a pre-aggregation that looks
+                at norms or distances (1), random numbers (1, to scan first).
+                Memory: agg_stages_size(): n windows, as many again for each pre-aggregation, and
+                what jobs left, some n^2 numbers; it does not grow with dim. Windows are multiples
+                of 2048 numbers; 2048 of them keep many rows in the cache. The rows of desc.start
+                and desc.trusted are whole, in memory.
+                Not in stages, AGG_ERR_STAGES: DnC, SignGuard and GAS, which draw coordinates from
+                whole rows: a random fifth of all, a run anywhere, or a block for each.
+   EXAMPLE      rows that could be files, or sockets
+       float a[] = {1,2,3,4}, b[] = {2,2,2,2}, c[] = {9,9,9,9}, out[4];
+       const float *rows[] = { a, b, c }, *here[3];
+       char memory[65536];                                // agg_stages_size() tells how much
+       agg_desc desc = agg_make_desc(AGG_CWMED, 3, 4, 1);
+       agg_stages *st;
+       size_t part, at, width, i;
+       agg_status s = agg_stages_begin(&st, &desc, 4, NULL, NULL, memory, sizeof memory);
+       if (s != AGG_OK) return 1;
+       while ((s = agg_stages_decide(st)) == AGG_MORE) {
+           for (part = 0; part < agg_stages_parts(st); part++) {
+               agg_stages_part(st, part, &at, &width);    // wider than a window: in several pieces
+               for (i = 0; i < 3; i++) here[i] = rows[i] + at;
+               agg_stages_add(st, part, at, width, here, out + at);
+           }
+       }
+       printf("%g %g %g %g\n", out[0], out[1], out[2], out[3]);        // prints: 2 2 3 4
+
    MEMORY       every buffer is yours. scratch needs no alignment; out must not overlap a row,
-                scratch or desc.start.
+                scratch, desc.start or desc.trusted.
    THREADS      (tests: as for SECURITY) There are no variables, only constants: any function may
                 run on any thread, on many at once. Calls at the same time may share desc,
-                desc.start and rows, which are only read, never out, scratch or report. desc.jobs
-                spreads one call over your threads: jobs may run in any order and at the same time,
-                rng is only called from the calling thread. Neither changes a bit.
+                desc.start, desc.trusted, desc.late and rows, which are only read, never out,
+                scratch or report. desc.jobs spreads one call over your threads: jobs may run in any
+                order and at the same time, rng is only called from the calling thread. Neither
+                changes a bit.
                 Not promised: anything if rows change during a call (they are read more than once),
                 or if a pool leaves a job out or does one twice.
    DETERMINISM  sums run over a fixed number of lanes in a fixed order, nothing is contracted to
@@ -202,7 +397,8 @@
                 exactly, and rows of no weight do nothing. NNM: x_0 is the centre of the smallest
                 ball of n-f rows, and n/64 for n/16.
    ERRORS       calls return agg_status. AGG_OK and AGG_INEXACT: out is written; anything else: out
-                is untouched. Nothing prints, aborts or asserts on your data. */
+                is untouched. Nothing prints, aborts or asserts on your data. agg_explain() says in
+                words which field of a desc is refused, and why. */
 
 /* clang-format off */
 #if !defined(AGGREGATORS_H) && !defined(__cplusplus) && !defined(_MSC_VER) && \
@@ -215,7 +411,7 @@
 #ifndef AGGREGATORS_H
 #define AGGREGATORS_H
 #define AGG_VERSION_MAJOR 0
-#define AGG_VERSION_MINOR 4
+#define AGG_VERSION_MINOR 5
 #define AGG_VERSION_PATCH 0
 #include <float.h>  /* FLT_EVAL_METHOD */
 #include <stddef.h> /* size_t */
@@ -249,8 +445,13 @@
   /* a mixed build fails to link instead of misreading rows */
   #define agg_scratch_size agg_scratch_size_f64
   #define agg_aggregate    agg_aggregate_f64
+  #define agg_explain      agg_explain_f64
   #define agg_attack       agg_attack_f64
+  #define agg_attack_scratch_size agg_attack_scratch_size_f64
   #define agg_resilience   agg_resilience_f64
+  #define agg_stages_size  agg_stages_size_f64
+  #define agg_stages_begin agg_stages_begin_f64
+  #define agg_stages_add   agg_stages_add_f64
 #else
   typedef float agg_real;
 #endif
@@ -280,6 +481,14 @@ typedef AGG_ENUM(agg_rule) { /* what each does: RULES, above */
     AGG_MONNA,           /* nearest neighbours of a trusted row */
     AGG_CAF,             /* covariance-bound agnostic filter */
     AGG_SMEA,            /* smallest maximum eigenvalue averaging */
+    AGG_AKSEL,           /* nearest neighbours of the coordinate-wise median */
+    AGG_DNC,             /* divide and conquer */
+    AGG_FLTRUST,         /* weights by the angle to a trusted row */
+    AGG_SIGNGUARD,       /* the fullest cluster of signs */
+    AGG_GAS,             /* gradient splitting */
+    AGG_WINSOR,          /* coordinate-wise winsorised mean */
+    AGG_SIGN_VOTE,       /* the sign that most rows have */
+    AGG_FEDPG,           /* the filter of FedPG-BR */
     AGG_RULE_COUNT
 } agg_rule;
 
@@ -287,12 +496,14 @@ typedef AGG_ENUM(agg_rule) { /* what each does: RULES, above */
     X(AGG_OK,          "ok")                                                                       \
     X(AGG_INEXACT,     "out is written, but budget or rounding ended it early: see the report")    \
     X(AGG_ERR_ARG,     "null pointer, zero rows, zero length, unknown rule or bad option")         \
-    X(AGG_ERR_BOUND,   "f is more than this rule survives among n: see agg_max_f()")               \
+    X(AGG_ERR_BOUND,   "f is more than this rule survives among n, less the late: see agg_max_f()")\
     X(AGG_ERR_ROWS,    "more than f rows are missing or not finite")                               \
-    X(AGG_ERR_PIVOT,   "the trusted row, MoNNA's pivot, is missing or not finite")                 \
+    X(AGG_ERR_PIVOT,   "the trusted row, or the pivot, is missing or not finite")                  \
     X(AGG_ERR_RNG,     "random numbers are needed and the callback is NULL")                       \
     X(AGG_ERR_SIZE,    "n and dim are so large that a size overflows")                             \
-    X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")
+    X(AGG_ERR_SCRATCH, "scratch is smaller than agg_scratch_size()")                               \
+    X(AGG_MORE,        "stages: another pass over the rows is needed")                             \
+    X(AGG_ERR_STAGES,  "stages: a rule that draws coordinates of whole rows has none")
 #define AGG_X(id, text) id,
 typedef AGG_ENUM(agg_status) { AGG_STATUS_LIST(AGG_X) AGG_STATUS_COUNT } agg_status;
 #undef AGG_X
@@ -303,6 +514,7 @@ typedef AGG_ENUM(agg_pre) { /* PRE-AGGREGATIONS, above */
     AGG_PRE_BUCKETING,
     AGG_PRE_CLIP,
     AGG_PRE_ARC,         /* adaptive robust clipping */
+    AGG_PRE_CLIP_MEDIAN, /* clipping to the median norm */
     AGG_PRE_COUNT
 } agg_pre;
 
@@ -316,8 +528,32 @@ typedef AGG_ENUM(agg_attack_kind) { /* ATTACKS, above */
     AGG_ATTACK_MIMIC,
     AGG_ATTACK_INF,
     AGG_ATTACK_NAN,
+    AGG_ATTACK_LINE_SEARCH,
+    AGG_ATTACK_OPT_COS,
+    AGG_ATTACK_MIN_MAX,
+    AGG_ATTACK_MIN_SUM,
+    AGG_ATTACK_FANG_TRIM,
+    AGG_ATTACK_FANG_KRUM,
+    AGG_ATTACK_NORMALISED,
+    AGG_ATTACK_MDA_FOOLING,
+    AGG_ATTACK_AVG_ZERO,
+    AGG_ATTACK_LARGE_NOISE,
+    AGG_ATTACK_PARTIAL_DROP,
+    AGG_ATTACK_ROP,      /* relocated orthogonal perturbation */
+    AGG_ATTACK_ONLINE_MIMIC,
+    AGG_ATTACK_ANTI_CGE,
+    AGG_ATTACK_BLIND_IPM,
+    AGG_ATTACK_WORST,    /* the strongest of all */
     AGG_ATTACK_COUNT
 } agg_attack_kind;
+
+typedef AGG_ENUM(agg_attack_direction) { /* where to, from the honest mean m */
+    AGG_DIRECTION_ALL,       /* the strongest of those below */
+    AGG_DIRECTION_MEAN,      /* -m */
+    AGG_DIRECTION_DEVIATION, /* minus the honest deviation of each coordinate */
+    AGG_DIRECTION_SIGN,      /* -sgn m */
+    AGG_DIRECTION_COUNT
+} agg_attack_direction;
 
 typedef struct agg_rng {          /* random numbers from the caller */
     uint64_t (*next)(void *self); /* 64 random bits */
@@ -341,50 +577,128 @@ typedef struct agg_desc {
     agg_pre  pre[2];       /* before the rule, in order       0 = none */
     int      classic_krum; /* Krum, Multi-Krum, Bulyan        0 = n-f-1 neighbours, 1 = n-f-2 */
     size_t   q;            /* Multi-Krum: rows averaged       0 = n-f, the most */
-    size_t   pivot;        /* MoNNA: the row you trust        0 = the first */
+    size_t   pivot;        /* MoNNA, FLTrust: row you trust   0 = the first */
     size_t   bucket;       /* bucketing: rows per bucket      0 = 2 */
     double   clip;         /* AGG_PRE_CLIP: largest norm      required there, > 0 */
     double   tau;          /* CClip: clipping radius          0 = median distance to the start */
-    size_t   iterations;   /* CClip                           0 = 3 */
+    size_t   iterations;   /* CClip, DnC                      0 = 3, DnC: 5 */
     const agg_real *start; /* CClip: dim numbers              NULL = coordinate-wise median */
-    double   gap;          /* GM: gap to prove, <= 1          0 = 1e-6 */
+    double   gap;          /* GM: gap to prove; over 1 is 1   0 = 1e-6 */
     size_t   budget;       /* MDA, SMEA, CAF: operations      0 = 2^26 + n^2 (2048 + dim/8); one is
                               beside the distances            a multiply-add, 0.2 to 0.5 ns */
-    agg_rng  rng;          /* bucketing: random bits          required there */
+    agg_rng  rng;          /* bucketing, DnC, SignGuard, GAS: required there */
     agg_jobs jobs;         /* job pool                        none */
+    const agg_real *trusted; /* FLTrust: dim numbers          NULL = row `pivot`; only read during
+                              a call: a desc that is kept needs a row that is kept, and renewed */
+    double   share;        /* DnC, SignGuard: share of the    0 = 0.2, SignGuard: 0.1
+                              coordinates, <= 1 */
+    size_t   blocks;       /* GAS: blocks of coordinates      0 = 1000; dim is the most */
+    double   sigma;        /* FedPG: deviation of one         0 = by the smallest ball of n-f rows
+                              trajectory's gradient */
+    double   delta;        /* FedPG: chance to err, < 1       0 = 0.6 */
+    size_t   batch;        /* FedPG: trajectories of a row    0 = 16 */
+    const unsigned char *late; /* n flags: 1 = the row is late, which convicts nobody, and is not
+                              looked at: see THE GUARANTEE    NULL = none is */
 } agg_desc;
 
 /* Zero it, and point weight and suspicion at n numbers each if you want them. */
 typedef struct agg_report {
     double *weight;    /* share of each row in out; coordinate-wise rules: the average over
                           coordinates. They sum to 1, or less with clipping, which shortens rows or
-                          keeps a part of the start. */
+                          keeps a part of the start. FLTrust, winsorised mean, sign vote: see
+                          RULES. */
     double *suspicion; /* ||x_i - out|| / median_j ||x_j - out||: 1 is usual, large is odd;
-                          dropped: infinity */
-    size_t  dropped;   /* rows that were NULL or not finite */
+                          dropped: infinity; late: 0 */
+    size_t  dropped;   /* rows that were NULL or not finite, the late not among them */
     size_t  used;      /* rows with a weight above 0 (counted only if weight is given) */
     size_t  nodes;     /* MDA, SMEA: sets of rows looked at, whole or in part */
     double  diameter;  /* MDA: of the chosen set */
     double  gap;       /* GM: proven, (value - least value) / (n R) <= gap; R: see RULES */
+    size_t  late;      /* rows that desc.late marks */
 } agg_report;
 
+/* What an attack that tries the rule found. */
+typedef struct agg_attack_outcome {
+    double cosine, distance; /* of the aggregate to the honest mean, with the row in out */
+    size_t evaluations;      /* of the rule */
+    agg_attack_kind kind;    /* who made the row: worst */
+} agg_attack_outcome;
+
+/* Zero it and set what the kind asks for. Fields are only ever added at the end. */
 typedef struct agg_attack_desc {
-    size_t          n, f;     /* ALIE: all rows and adversaries    required without a strength */
+    size_t          n, f;     /* all rows and adversaries          0 = those of rule */
     agg_attack_kind kind;
     double          strength; /* s                                 0 = the default of the kind */
     size_t          target;   /* mimic: which honest row           0 = the first */
-    agg_rng         rng;      /* noise, Gaussian                   required there */
+    agg_rng         rng;      /* random bits                       required where ATTACKS says so */
+    const agg_desc *rule;     /* the rule under attack             required where ATTACKS says so */
+    agg_attack_direction direction; /*                             0 = all, the strongest */
+    const agg_real *last;     /* ROP: the last aggregate           NULL = none yet */
+    const agg_real *step;     /* blind IPM: theta_t - theta_{t-1}  NULL = none yet */
+    void           *memory;   /* online mimic: zeroed at first, then kept from round to round */
+    size_t          memory_size;
+    void           *scratch;  /* agg_attack_scratch_size() bytes   NULL = none */
+    size_t          scratch_size;
+    int             by_distance; /* worst                          0 = least cosine, 1 = distance */
+    agg_attack_outcome *outcome; /* written if AGG_OK              NULL = not wanted */
 } agg_attack_desc;
 
 AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f);
 
-/* bytes; 0 = d is unusable, agg_aggregate() says why */
+/* bytes, whoever is late; 0 = d is unusable, agg_aggregate() says why */
 AGG_API size_t agg_scratch_size(const agg_desc *d);
 
 /* rows: n pointers to dim numbers, read only; any may be NULL. out: dim numbers. report may be
    NULL. */
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report);
+
+/* STAGES, above. The slices of n rows of dim numbers, and where slice s begins; dim for s = their
+   number. */
+AGG_API size_t agg_slices(size_t n, size_t dim);
+AGG_API size_t agg_slice_begin(size_t n, size_t dim, size_t s);
+
+/* The state of a call that is made pass by pass, in memory of the caller's. */
+typedef struct agg_stages agg_stages;
+
+/* bytes for windows of that many numbers a row; 0 = d is unusable, agg_stages_begin() says why */
+AGG_API size_t agg_stages_size(const agg_desc *d, size_t window);
+
+/* window: 2048 or more, unless rows are shorter. missing: n flags, 1 = no row will come, which
+   convicts its sender; NULL = none. d is copied; what it points to, and report, stay until the end.
+   report may be NULL. */
+AGG_API agg_status agg_stages_begin(agg_stages **stages, const agg_desc *d, size_t window,
+                                    const unsigned char *missing, agg_report *report, void *memory,
+                                    size_t size);
+
+/* From the sums of all parts: AGG_MORE, there is another pass to make; else what agg_aggregate()
+   would return, the call is done. AGG_ERR_ARG: parts of the pass are missing, nothing happened; or
+   sums were put that no rows have, the call is done. */
+AGG_API agg_status agg_stages_decide(agg_stages *stages);
+
+/* How many parts the pass has, and which coordinates they are. */
+AGG_API size_t agg_stages_parts(const agg_stages *stages);
+AGG_API void agg_stages_part(const agg_stages *stages, size_t part, size_t *at, size_t *width);
+
+/* memory for n rows of a window, if you have none: where row i may be loaded to */
+AGG_API agg_real *agg_stages_row(const agg_stages *stages, size_t i);
+
+/* Adds coordinates [at, at + width) of a part, the windows of a part in order, each a multiple of
+   2048 but for its last. rows: n pointers to these numbers; NULL: as NaN. out: these numbers of the
+   result, which are kept for the next pass as this one leaves them. */
+AGG_API agg_status agg_stages_add(agg_stages *stages, size_t part, size_t at, size_t width,
+                                  const agg_real *const *rows, agg_real *out);
+
+/* The sums of a part, to be sent to other processes: bytes, from here, and to there instead of
+   adding the part. A part that the pass has not: nothing happens. */
+AGG_API size_t agg_stages_sums_size(const agg_stages *stages);
+AGG_API void agg_stages_get(const agg_stages *stages, size_t part, void *sums);
+AGG_API void agg_stages_put(agg_stages *stages, size_t part, const void *sums);
+
+/* What is wrong with d, in words: the field, its value and the bound ("f is 5: MDA survives at most
+   4 of 10, for n >= 2 f + 1"), or "ok". text: size bytes, cut off where it is full, ended always;
+   128 are enough. Returns the status that agg_aggregate() would, before it looks at a row. */
+AGG_API agg_status agg_explain(const agg_desc *d, char *text, size_t size);
 
 /* texts, never NULL */
 AGG_API const char *agg_status_text(agg_status s);
@@ -417,6 +731,12 @@ AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t 
    look at own alone. */
 AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
                               size_t honest_n, size_t dim, const agg_real *own, agg_real *out);
+
+/* bytes of a.scratch; 0: none is needed, or a is unusable, and then agg_attack() says why */
+AGG_API size_t agg_attack_scratch_size(const agg_attack_desc *a, size_t honest_n, size_t dim);
+
+/* bytes of a.memory; 0: none is needed, or a is unusable, and then agg_attack() says why */
+AGG_API size_t agg_attack_memory_size(const agg_attack_desc *a, size_t dim);
 #ifdef __cplusplus
 }
 #endif
@@ -568,12 +888,14 @@ AGGI_INLINE double aggi_from_bits(uint64_t b) {
 #define AGGI_REAL_MAX DBL_MAX
 #define AGGI_REAL_ULP (DBL_EPSILON / 2)
 typedef uint64_t aggi_word; /* the bits of an agg_real */
+typedef int64_t aggi_votes; /* counts rows, as wide as an agg_real: loops of both are vector code */
 #define AGGI_REAL_INF  AGGI_INF
 #define AGGI_REAL_UNIT 0x0010000000000000u /* 1 in the exponent */
 #else
 #define AGGI_REAL_MAX  ((double)FLT_MAX)
 #define AGGI_REAL_ULP  ((double)FLT_EPSILON / 2)
 typedef uint32_t aggi_word;
+typedef int32_t aggi_votes;
 #define AGGI_REAL_INF  0x7f800000u
 #define AGGI_REAL_UNIT 0x00800000u
 #endif
@@ -758,6 +1080,106 @@ AGGI_UNUSED static size_t *aggi_take_size(aggi_arena *a, size_t count) {
 
 AGGI_INLINE int aggi_product_fits(size_t a, size_t b) { return !a || b <= (size_t)-1 / 64 / a; }
 
+/* ---- what a check has to say: a call that refuses keeps it to itself, agg_explain() and its like
+   write it down */
+
+/* a text of the caller's: cut off where it is full, ended always */
+typedef struct aggi_words {
+    char *text;
+    size_t size, used;
+} aggi_words;
+
+/* why something is refused: # stands for the next number, @ for the name */
+typedef struct aggi_complaint {
+    const char *text, *name;
+    double number[5];
+} aggi_complaint;
+
+AGGI_UNUSED static void aggi_say(aggi_words *w, const char *text) {
+    for (; *text && w->used + 1 < w->size; text++) w->text[w->used++] = *text;
+    if (w->size) w->text[w->used] = 0;
+}
+
+AGGI_UNUSED static aggi_words aggi_words_make(char *text, size_t size) {
+    aggi_words w;
+    w.text = text;
+    w.size = text ? size : 0;
+    w.used = 0;
+    aggi_say(&w, "");
+    return w;
+}
+
+/* n, with zeros before it up to `least` digits */
+AGGI_UNUSED static void aggi_say_digits(aggi_words *w, uint64_t n, int least) {
+    char text[24];
+    size_t at = sizeof text - 1;
+    text[at] = 0;
+    for (; n || least > 0; n /= 10, least--) text[--at] = (char)('0' + n % 10);
+    aggi_say(w, text + at);
+}
+
+/* x = m 10^e with the six digits of m that count, without zeros at its end; 1e-300 <= x */
+AGGI_UNUSED static uint64_t aggi_six_digits(double x, int *e) {
+    uint64_t m;
+    *e = 0;
+    while (x >= 1e6) {
+        x /= 10;
+        ++*e;
+    }
+    while (x < 1e5) {
+        x *= 10;
+        --*e;
+    }
+    for (m = (uint64_t)(x + 0.5); m % 10 == 0; m /= 10) ++*e;
+    return m;
+}
+
+/* of what is not whole, or is large: 0.05, 1.5, 15e-13, 1e30 */
+AGGI_UNUSED static void aggi_say_fraction(aggi_words *w, double x) {
+    uint64_t m, unit = 1;
+    int e, i;
+    m = aggi_six_digits(x, &e);
+    if (e > -10 && e <= 0) {
+        for (i = e; i < 0; i++) unit *= 10;
+        aggi_say_digits(w, m / unit, 1);
+        if (e) aggi_say(w, ".");
+        aggi_say_digits(w, m % unit, -e); /* none if e is 0 */
+        return;
+    }
+    aggi_say_digits(w, m, 1);
+    aggi_say(w, e < 0 ? "e-" : "e");
+    aggi_say_digits(w, (uint64_t)(e < 0 ? -e : e), 1);
+}
+
+/* (below 1e-300: 0, for denormals may be flushed) */
+AGGI_UNUSED static void aggi_say_number(aggi_words *w, double x) {
+    const double a = aggi_from_bits(aggi_bits(x) & ~AGGI_SIGN);
+    if (!aggi_is_number(x)) {
+        aggi_say(w, "NaN");
+        return;
+    }
+    if (x < 0) aggi_say(w, "-");
+    if (!aggi_finite(a))
+        aggi_say(w, "infinity");
+    else if (a < 1e-300 || (a < 1e15 && (double)(uint64_t)a == a))
+        aggi_say_digits(w, (uint64_t)a, 1);
+    else
+        aggi_say_fraction(w, a);
+}
+
+AGGI_UNUSED static void aggi_say_complaint(aggi_words *w, const aggi_complaint *c) {
+    const double *number = c->number;
+    const char *t;
+    char letter[2] = {0, 0};
+    for (t = c->text; *t; t++) {
+        letter[0] = *t;
+        if (*t == '#')
+            aggi_say_number(w, *number++);
+        else
+            aggi_say(w, *t == '@' ? c->name : letter);
+    }
+}
+
 AGGI_END_CODE
 #endif /* AGGI_CORE */
 #endif
@@ -773,7 +1195,8 @@ AGGI_END_CODE
    Kernels (4 to 6, and 9) run as jobs, one for each slice of the coordinates (3), their inner loops
    as AVX2 twins (the core, above). If a sum shows that some row is not finite, the rows are scanned
    and a second attempt is made without the bad ones (14, aggi_aggregate). At last the result is
-   copied out and the report filled in. What a host can ask is in 15, attacks are in 16.
+   copied out and the report filled in. In stages (15) the same code runs, with the kernels put off
+   until their rows come. What a host can ask is in 16, attacks are in 17.
    aggi_ names are private. */
 
 /* ---- 1 configuration ------------------------------------------------------------------------- */
@@ -1023,6 +1446,10 @@ AGGI_INLINE size_t aggi_lowest(uint64_t u) { return aggi_popcount((u & (~u + 1))
 /* What a kernel or rule returns when it met a sum that is not finite although nobody has looked for
    NaN and Inf in the rows yet: see aggi_aggregate(). */
 #define AGGI_NOT_FINITE (-1)
+
+/* What it returns when it needs a pass over rows that are not at hand: see aggi_stages_run(). All
+   on the way back to agg_stages_decide() do nothing but return it. */
+#define AGGI_PENDING (-2)
 
 static const agg_real **aggi_take_rows(aggi_arena *a, size_t n) {
     return (const agg_real **)aggi_take(a, n, sizeof(const agg_real *));
@@ -1302,20 +1729,78 @@ static void aggi_order_layout(aggi_order *o, aggi_arena *a, size_t n) {
     o->unit = aggi_take_f64(a, n);
 }
 
+/* DnC: some coordinates of all rows, as short rows. */
+typedef struct aggi_excerpt {
+    size_t m;             /* coordinates */
+    size_t *place;        /* m: which, from the lowest up */
+    agg_real *number;     /* n x m */
+    const agg_real **row; /* n pointers into it */
+    double *kept;         /* n: how often a row was kept */
+} aggi_excerpt;
+
+/* so many coordinates are a share of all: at least one */
+static size_t aggi_share_of(const agg_desc *d, double fallback) {
+    const double share = d->share > 0 ? d->share : fallback;
+    const size_t m = (size_t)(share * (double)d->dim);
+    return m < 1 ? 1 : m < d->dim ? m : d->dim;
+}
+
+static void aggi_excerpt_layout(aggi_excerpt *g, aggi_arena *a, const agg_desc *d) {
+    g->m = aggi_share_of(d, 0.2);
+    g->place = aggi_take_size(a, g->m);
+    g->number = (agg_real *)aggi_take(a, g->m, d->n * sizeof *g->number);
+    g->row = aggi_take_rows(a, d->n);
+    g->kept = aggi_take_f64(a, d->n);
+}
+
+/* GAS: the coordinates in blocks. */
+typedef struct aggi_deal {
+    size_t blocks;
+    uint32_t *block; /* dim: of a coordinate */
+    double *sum;     /* slices x blocks: squares of one row */
+} aggi_deal;
+
+static size_t aggi_blocks(const agg_desc *d) {
+    const size_t want = d->blocks ? d->blocks : 1000, most = (uint32_t)-1;
+    return want < d->dim ? want : d->dim < most ? d->dim : most;
+}
+
+static void aggi_deal_layout(aggi_deal *g, aggi_arena *a, const agg_desc *d, size_t slices) {
+    g->blocks = aggi_blocks(d);
+    g->block = (uint32_t *)aggi_take(a, d->dim, sizeof *g->block);
+    g->sum = (double *)aggi_take(a, g->blocks, slices * sizeof *g->sum);
+}
+
+/* SignGuard: rows by the signs of some of their numbers. */
+typedef struct aggi_signs {
+    double *feature; /* n x 3: how many are above, at and below 0, in units of the largest */
+    double *reach;   /* n: radius of the smallest ball of a majority around it */
+    double *root;    /* n: of the norms */
+} aggi_signs;
+
+static void aggi_signs_layout(aggi_signs *g, aggi_arena *a, size_t n) {
+    g->feature = aggi_take_f64(a, 3 * n);
+    g->reach = aggi_take_f64(a, n);
+    g->root = aggi_take_f64(a, n);
+}
+
 /* A pre-aggregation: new row j is factor_j times the sum of some rows. */
 typedef struct aggi_mix {
     size_t n_in, n_out;
-    uint64_t *member; /* n_out sets of rows */
-    double *factor;   /* n_out */
-    int *kept;        /* n_out: new row j is old row j */
-    agg_real *row;    /* n_out x dim */
+    uint64_t *member;     /* n_out sets of rows */
+    double *factor;       /* n_out */
+    int *kept;            /* n_out: new row j is old row j */
+    agg_real *row;        /* n_out x stride */
+    const agg_real *base; /* NNM: a row in the middle of the others */
+    int many;             /* a new row is made of many */
+    int ready;            /* it is known what the new rows are made of */
 } aggi_mix;
 
-static void aggi_mix_layout(aggi_mix *m, aggi_arena *a, size_t n, size_t dim) {
+static void aggi_mix_layout(aggi_mix *m, aggi_arena *a, size_t n, size_t stride) {
     m->member = aggi_take_set(a, n * AGGI_WORDS(n));
     m->factor = aggi_take_f64(a, n);
     m->kept = (int *)aggi_take(a, n, sizeof *m->kept);
-    m->row = (agg_real *)aggi_take(a, dim, n * sizeof *m->row);
+    m->row = (agg_real *)aggi_take(a, stride, n * sizeof *m->row);
 }
 
 /* Mixing many rows into many: see aggi_mix_run(). Each slice has its own strip, sum and table. */
@@ -1349,18 +1834,30 @@ typedef struct aggi_senders {
     size_t n;
 } aggi_senders;
 
+/* Stages: the numbers at hand are `width` of slice s, the first of them or those that go on. */
+typedef struct aggi_at_hand {
+    agg_stages *stages; /* NULL: all rows are at hand */
+    int inside;         /* jobs run, on this slice alone; else they are only noted down */
+    size_t slice, width;
+    int goes_on;
+} aggi_at_hand;
+
 /* A call: what it was asked, the rows in play, the result, and the memory of each family. */
 typedef struct aggi_call {
     const agg_desc *desc;
     agg_report report;
-    size_t dim, slices; /* numbers of a row, and the parts they are cut into, one for each job */
+    size_t dim, slices;  /* numbers of a row, and the parts they are cut into, one for each job */
+    size_t stride;       /* numbers of a row at hand, at most: dim, or a window's */
+    aggi_at_hand window; /* where that is, if the call is made in stages */
     int avx2;
-    int scanned;   /* every row was looked at for NaN and Inf: see aggi_aggregate() */
+    int suspect;   /* some row is not finite: see aggi_aggregate() */
+    int scanned;   /* every row was looked at for NaN and Inf: see there */
     size_t *clean; /* slices: up to here all rows sent are known to be finite: see aggi_scan() */
+    int *status;   /* slices: what a job has to say */
     aggi_senders sent;
     const agg_real **x; /* n: the rows in play: those sent, or what pre-aggregations made of them */
     size_t n, f;        /* how many, and how many adversaries may be among them */
-    size_t pivot;       /* MoNNA's row among them; n: it is not there */
+    size_t pivot;       /* desc.pivot's row among them; n: it is not there */
     double *weight;     /* n: result of a rule that mixes rows: sum_i weight_i x_i / total */
     double total;
     agg_real *out;       /* dim: the result until it is sure to be one */
@@ -1376,6 +1873,9 @@ typedef struct aggi_call {
     aggi_spectrum spectrum;
     aggi_picked picked;
     aggi_order order;
+    aggi_excerpt excerpt;
+    aggi_deal deal;
+    aggi_signs signs;
     aggi_mixer mixer;
     aggi_mix mix[2];
 } aggi_call;
@@ -1387,12 +1887,13 @@ static void aggi_call_layout(aggi_call *c, aggi_arena *a, size_t sums) {
     c->sent.id = aggi_take_size(a, n);
     c->x = aggi_take_rows(a, n);
     c->weight = aggi_take_f64(a, n);
-    c->out = aggi_take_real(a, c->dim);
+    c->out = aggi_take_real(a, c->stride);
     c->key = aggi_take_f64(a, n);
     c->item = (aggi_item *)aggi_take(a, n, 2 * sizeof *c->item);
     c->part = aggi_take_f64(a, c->slices * sums);
-    aggi_terms_layout(&c->terms, a, n + 1, c->dim);
+    aggi_terms_layout(&c->terms, a, n + 1, c->stride);
     c->clean = aggi_take_size(a, c->slices);
+    c->status = (int *)aggi_take(a, c->slices, sizeof *c->status);
     c->kind = (unsigned char *)aggi_take(a, n, 1);
 }
 
@@ -1414,38 +1915,113 @@ static double aggi_gap(const agg_desc *d) { return d->gap > 0 ? d->gap < 1 ? d->
 /* less is lost in rounding */
 static double aggi_gap_sought(const agg_desc *d) { return aggi_max(aggi_gap(d), 1e-14); }
 
-/* job(arg, s) for every slice s of the coordinates */
-static void aggi_run(const aggi_call *c, agg_job *job, void *arg) {
-    size_t s;
-    if (c->desc->jobs.run && c->slices > 1) {
-        c->desc->jobs.run(c->desc->jobs.self, c->slices, job, arg);
-        return;
-    }
-    for (s = 0; s < c->slices; s++) job(arg, s);
+/* A job for every slice of the coordinates. It reads the rows of its slice, writes c->out there,
+   leaves its sums at left + s * bytes and what it has to say in c->status[s]. */
+typedef struct aggi_task {
+    agg_job *job;
+    void *arg;
+    size_t arg_size; /* 0: it is the call itself */
+    void *left;
+    size_t bytes;
+    int added; /* left is of doubles, which are summed over the slices */
+} aggi_task;
+
+static int aggi_stages_run(const aggi_call *c, const aggi_task *t);
+
+/* left[0 .. count-1] = the sums over the slices, in order */
+static void aggi_sum_slices(double *left, size_t slices, size_t count) {
+    size_t s, i;
+    for (s = 1; s < slices; s++)
+        for (i = 0; i < count; i++) left[i] += left[s * count + i];
 }
 
-/* the first status of a slice that is not AGG_OK */
-static int aggi_any(const aggi_call *c, const int *status) {
+static void aggi_run_here(const aggi_call *c, const aggi_task *t) {
     size_t s;
-    for (s = 0; s < c->slices; s++)
-        if (status[s]) return status[s];
+    if (c->desc->jobs.run && c->slices > 1) {
+        c->desc->jobs.run(c->desc->jobs.self, c->slices, t->job, t->arg);
+        return;
+    }
+    for (s = 0; s < c->slices; s++) t->job(t->arg, s);
+}
+
+/* AGG_OK: it is done. AGGI_PENDING: the rows are not at hand. */
+static int aggi_run_task(const aggi_call *c, const aggi_task *t) {
+    if (c->window.stages && !c->window.inside) return aggi_stages_run(c, t);
+    memset(c->status, 0, c->slices * sizeof *c->status);
+    if (c->window.inside)
+        t->job(t->arg, c->window.slice);
+    else
+        aggi_run_here(c, t);
+    if (t->added) aggi_sum_slices((double *)t->left, c->slices, t->bytes / sizeof(double));
     return AGG_OK;
 }
 
-/* The same for a job that leaves `count` sums at c->part + s * count: adds the slices up, into
-   c->part[0 .. count-1], in order. */
-static void aggi_add_slices(const aggi_call *c, agg_job *job, void *arg, size_t count) {
-    size_t s, i;
-    aggi_run(c, job, arg);
-    for (s = 1; s < c->slices; s++)
-        for (i = 0; i < count; i++) c->part[i] += c->part[s * count + i];
+/* arg_size: of what arg points to; 0 for the call itself */
+static int aggi_run_leaving(const aggi_call *c, agg_job *job, void *arg, size_t arg_size,
+                            void *left, size_t bytes) {
+    aggi_task t;
+    t.job = job;
+    t.arg = arg;
+    t.arg_size = arg_size;
+    t.left = left;
+    t.bytes = bytes;
+    t.added = 0;
+    return aggi_run_task(c, &t);
 }
 
-/* first coordinate of slice s: whole chunks, the last slice takes the rest */
-static size_t aggi_slice_begin(const aggi_call *c, size_t s) {
-    const size_t chunks = c->dim / AGGI_CHUNK, each = chunks / c->slices, more = chunks % c->slices;
-    return s == c->slices ? c->dim : (s * each + (s < more ? s : more)) * AGGI_CHUNK;
+/* a job that leaves nothing but c->out */
+static int aggi_run(const aggi_call *c, agg_job *job, void *arg, size_t arg_size) {
+    return aggi_run_leaving(c, job, arg, arg_size, c->part, 0);
 }
+
+/* A job that leaves `count` sums at c->part + s * count: adds the slices up, into c->part[0 ..
+   count-1]. */
+static int aggi_add_slices(const aggi_call *c, agg_job *job, void *arg, size_t arg_size,
+                           size_t count) {
+    aggi_task t;
+    t.job = job;
+    t.arg = arg;
+    t.arg_size = arg_size;
+    t.left = c->part;
+    t.bytes = count * sizeof *c->part;
+    t.added = 1;
+    return aggi_run_task(c, &t);
+}
+
+/* sums of a slice begin at 0, unless the window goes on with it */
+static void aggi_begin_sums(const aggi_call *c, double *sum, size_t count) {
+    if (!c->window.goes_on) memset(sum, 0, count * sizeof *sum);
+}
+
+/* the first status of a slice that is not AGG_OK */
+static int aggi_any(const aggi_call *c) {
+    size_t s;
+    for (s = 0; s < c->slices; s++)
+        if (c->status[s]) return c->status[s];
+    return AGG_OK;
+}
+
+/* The slices depend on n and dim alone, so that the bits of a sum do not depend on threads. */
+static size_t aggi_slices(size_t n, size_t dim) {
+    const size_t most = n > 256 ? 4 : AGGI_SLICES, want = dim / AGGI_CHUNK;
+    return want < 1 ? 1 : want > most ? most : want;
+}
+
+/* whole chunks, the last slice takes the rest */
+static size_t aggi_slice_of(size_t dim, size_t slices, size_t s) {
+    const size_t chunks = dim / AGGI_CHUNK, each = chunks / slices, more = chunks % slices;
+    return s == slices ? dim : (s * each + (s < more ? s : more)) * AGGI_CHUNK;
+}
+
+/* first coordinate of slice s, or of the window in it: there the numbers at hand are all there
+   are */
+static size_t aggi_slice_begin(const aggi_call *c, size_t s) {
+    if (c->window.inside) return s == c->window.slice ? 0 : c->window.width;
+    return aggi_slice_of(c->dim, c->slices, s);
+}
+
+/* how far rows may be read */
+static size_t aggi_end(const aggi_call *c) { return c->window.inside ? c->window.width : c->dim; }
 
 static size_t aggi_width(size_t at, size_t end, size_t most) {
     return end - at < most ? end - at : most;
@@ -1666,7 +2242,7 @@ static void aggi_pairs_run(void *arg, size_t s) {
     const size_t end = aggi_slice_begin(c, s + 1);
     double *part = c->part + s * job->count;
     size_t at, width;
-    memset(part, 0, job->count * sizeof *part);
+    aggi_begin_sums(c, part, job->count);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         width = aggi_width(at, end, AGGI_NARROW);
         aggi_pairs_chunk(job, at, width, part);
@@ -1707,7 +2283,7 @@ static void aggi_again_run(void *arg, size_t s) {
     const size_t end = aggi_slice_begin(c, s + 1);
     double *part = c->part + s * job->count;
     size_t at, width, i;
-    memset(part, 0, job->count * sizeof *part);
+    aggi_begin_sums(c, part, job->count);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
         double *to = part;
         width = aggi_width(at, end, c->n < AGGI_GRAM ? AGGI_NARROW : AGGI_CHUNK);
@@ -1759,14 +2335,15 @@ static size_t aggi_again_count(aggi_call *c) {
 /* All pairs marked AGGI_NOW; those then in doubt as they need it. */
 static int aggi_pairs_again(aggi_call *c, int exact) {
     aggi_pairs_job job;
-    int run;
+    int run, status;
     job.c = c;
     job.exact = exact;
     for (run = 0; run < 3; run++) {
         job.count = aggi_again_count(c);
         if (!job.count) break;
-        aggi_add_slices(c, aggi_again_run, &job, job.count);
-        if (aggi_again_enter(c, exact)) return AGGI_NOT_FINITE;
+        status = aggi_add_slices(c, aggi_again_run, &job, sizeof job, job.count);
+        if (status == AGG_OK) status = aggi_again_enter(c, exact);
+        if (status) return status;
     }
     return AGG_OK;
 }
@@ -1863,7 +2440,7 @@ static aggi_ahead aggi_ahead_make(const aggi_call *c, size_t at, size_t most) {
     aggi_ahead h;
     h.x = c->x;
     h.at = at;
-    h.width = aggi_width(at, c->dim, most);
+    h.width = aggi_width(at, aggi_end(c), most);
     h.row = h.k = 0;
     h.n = h.width ? c->n : 0;
     return h;
@@ -2080,7 +2657,7 @@ static void aggi_gram_run(void *arg, size_t s) {
     agg_real *pack = c->pairs.pack + s * 3 * aggi_threes(c->desc->n) * AGGI_PACKED;
     double *part = c->part + s * job->count, *unit = c->pairs.scale + s * 3 * threes;
     size_t at, width;
-    memset(part, 0, job->count * sizeof *part);
+    aggi_begin_sums(c, part, job->count);
     memset(pack + c->n * AGGI_PACKED, 0, (3 * threes - c->n) * AGGI_PACKED * sizeof *pack);
     memset(unit, 0, 3 * threes * sizeof *unit);
     for (at = aggi_slice_begin(c, s); at < end; at += width) {
@@ -2159,14 +2736,49 @@ static size_t aggi_gram_center(aggi_call *c) {
     return aggi_best_ball(c, n / 2 + 1, &radius);
 }
 
-/* A sample of the coordinates, at most so many groups of 8, all over the row; returns how many
-   numbers. */
-static size_t aggi_sample(const aggi_call *c, const agg_real *x, size_t most, agg_real *to) {
-    const size_t want = c->dim / 256, groups = want > most ? most : want < 8 ? 8 : want;
-    size_t g;
-    for (g = 0; g < groups; g++)
-        memcpy(to + 8 * g, x + (c->dim - 8) / (groups - 1) * g, 8 * sizeof *to);
-    return 8 * groups;
+/* A look at some numbers of all rows: `groups` times `width` of them, `step` apart; of a centre
+   too, unless it is NULL. */
+typedef struct aggi_peek {
+    const aggi_call *c;
+    const agg_real *const *row; /* n */
+    const agg_real *center;
+    size_t n, groups, step, width;
+    agg_real *to; /* stages: groups x rows x width, the centre being the last row */
+} aggi_peek;
+
+static size_t aggi_peek_count(const aggi_peek *p) { return p->n + (p->center ? 1 : 0); }
+
+static int aggi_stages_peek(aggi_peek *p);
+
+static aggi_peek aggi_peek_make(const aggi_call *c, const agg_real *const *row, size_t n) {
+    aggi_peek p;
+    memset(&p, 0, sizeof p);
+    p.c = c;
+    p.row = row;
+    p.n = n;
+    return p;
+}
+
+/* a sample of the rows in play, at most so many groups of 8, all over the row */
+static aggi_peek aggi_sample(const aggi_call *c, size_t most) {
+    const size_t want = c->dim / 256;
+    aggi_peek p = aggi_peek_make(c, c->x, c->n);
+    p.groups = want > most ? most : want < 8 ? 8 : want;
+    p.step = (c->dim - 8) / (p.groups - 1);
+    p.width = 8;
+    return p;
+}
+
+/* to + i * apart = what is seen of row i */
+static int aggi_peek_rows(aggi_peek *p, agg_real *to, size_t apart) {
+    const int status = p->c->window.stages ? aggi_stages_peek(p) : AGG_OK;
+    size_t i, g;
+    for (i = 0; i < p->n && status == AGG_OK; i++)
+        for (g = 0; g < p->groups; g++)
+            memcpy(to + i * apart + g * p->width,
+                   p->to ? p->to + (g * p->n + i) * p->width : p->row[i] + g * p->step,
+                   p->width * sizeof *to);
+    return status;
 }
 
 /* sum = squared distances of m rows, `apart` from each other, from another */
@@ -2188,13 +2800,14 @@ static void aggi_sample_distances(const aggi_call *c, const agg_real *from, cons
 }
 
 /* p->center and p->size by a sample: of some rows the one whose ball of a majority is smallest */
-static void aggi_gram_begin(aggi_call *c) {
+static int aggi_gram_begin(aggi_call *c) {
     aggi_pairs *p = &c->pairs;
-    const size_t n = c->n, tries = n < 24 ? n : 24;
+    aggi_peek sample = aggi_sample(c, AGGI_PACKED / 8);
+    const size_t n = c->n, tries = n < 24 ? n : 24, count = 8 * sample.groups;
+    const int status = aggi_peek_rows(&sample, p->pack, AGGI_PACKED);
     double radius = aggi_infinity();
-    size_t i, j, t, count = 0;
-    for (i = 0; i < n; i++)
-        count = aggi_sample(c, c->x[i], AGGI_PACKED / 8, p->pack + i * AGGI_PACKED);
+    size_t i, j, t;
+    if (status) return status;
     p->center = 0;
     for (t = 0; t < tries; t++) {
         aggi_sample_distances(c, p->pack + t * n / tries * AGGI_PACKED, p->pack, AGGI_PACKED, n,
@@ -2209,6 +2822,7 @@ static void aggi_gram_begin(aggi_call *c) {
     for (i = 0; i < n; i++)
         p->size[i] = aggi_size_of(
             aggi_size_between(p->pack + i * AGGI_PACKED, p->pack + p->center * AGGI_PACKED, count));
+    return AGG_OK;
 }
 
 /* p->center and p->size by a first pass that was not good enough. Returns 0 if they are the same
@@ -2233,77 +2847,99 @@ static int aggi_gram_improve(aggi_call *c) {
     return better;
 }
 
-/* All pairs by dot products. If the row they are seen from was a bad choice, or some rows are much
-   larger than the sample said, once more: but not for a NaN. Returns how many are in doubt, or
-   AGGI_CONVICTED. */
-static size_t aggi_gram_pairs(aggi_call *c) {
-    const size_t few = c->n * (c->n - 1) / 8;
-    size_t doubts;
+/* All pairs by dot products, as seen from p->center; *doubts: how many are in doubt. */
+static int aggi_gram_pass(aggi_call *c, size_t *doubts) {
     aggi_pairs_job job;
+    int status;
     job.c = c;
     job.exact = 0;
     job.count = aggi_gram_sums(c->n);
-    aggi_gram_begin(c);
-    aggi_add_slices(c, aggi_gram_run, &job, job.count);
-    if (!aggi_is_number(c->part[0])) return AGGI_CONVICTED;
-    doubts = aggi_gram_enter_all(c);
-    if (doubts <= few || aggi_pairs_again(c, 0) || !aggi_gram_improve(c)) return doubts;
-    aggi_add_slices(c, aggi_gram_run, &job, job.count);
-    return aggi_gram_enter_all(c);
+    status = aggi_add_slices(c, aggi_gram_run, &job, sizeof job, job.count);
+    if (status) return status;
+    if (!aggi_is_number(c->part[0])) return AGGI_NOT_FINITE;
+    *doubts = aggi_gram_enter_all(c);
+    return AGG_OK;
+}
+
+/* The same. If the row they are seen from was a bad choice, or some rows are much larger than the
+   sample said, once more: but not for a NaN. */
+static int aggi_gram_pairs(aggi_call *c, size_t *doubts) {
+    const size_t few = c->n * (c->n - 1) / 8;
+    int status = aggi_gram_begin(c);
+    if (status == AGG_OK) status = aggi_gram_pass(c, doubts);
+    if (status || *doubts <= few) return status;
+    status = aggi_pairs_again(c, 0);
+    if (status) return status;
+    return aggi_gram_improve(c) ? aggi_gram_pass(c, doubts) : AGG_OK;
 }
 
 /* Short rows, for which a sample would take too long: one number of each row is compared with its
-   neighbour's. Most differ by denormals: all pairs will have to be grown. */
-static int aggi_foresee_short(aggi_call *c) {
+   neighbour's. Most differ by denormals: all pairs will have to be grown, *unusual is 1. */
+static int aggi_foresee_short(aggi_call *c, int *unusual) {
     const agg_real tiny = (agg_real)AGGI_VANISH;
-    const size_t n = c->n, each = c->dim / n;
+    const size_t n = c->n;
+    agg_real number[AGGI_GRAM][AGGI_GRAM];
+    aggi_peek peek = aggi_peek_make(c, c->x, n);
     size_t i, tiny_ones = 0;
+    int status;
+    peek.groups = n;
+    peek.step = c->dim / n;
+    peek.width = 1;
+    status = aggi_peek_rows(&peek, number[0], AGGI_GRAM);
+    if (status) return status;
     for (i = 0; i + 1 < n; i++) {
-        const agg_real off = c->x[i][i * each] - c->x[i + 1][i * each];
+        const agg_real off = number[i][i] - number[i + 1][i];
         tiny_ones += off >= -tiny && off <= tiny && (off > 0 || off < 0);
     }
-    if (tiny_ones <= n / 2) return 0;
-    for (i = 0; i < n; i++)
+    *unusual = tiny_ones > n / 2;
+    for (i = 0; i < n && *unusual; i++)
         memset(c->pairs.mark + i * n + i + 1, (int)(AGGI_NOW | AGGI_GROWN), n - i - 1);
-    return 1;
+    return AGG_OK;
+}
+
+/* the mark of a pair by a sample of the two rows, whose squared distance is `sum` */
+static unsigned aggi_foreseen(const agg_real *a, const agg_real *b, double sum) {
+    if (!aggi_finite(sum) || sum > AGGI_HUGE_SEEN) return AGGI_SHRUNK;
+    return sum < AGGI_TINY && aggi_size_between(a, b, 64) < 0 ? AGGI_GROWN : AGGI_FAIR;
 }
 
 /* Few rows: marks how each pair will have to be summed, by a sample, so that giants do not cost a
-   run that is in vain. Returns 0 if all are fair. */
-static int aggi_foresee(aggi_call *c, int exact) {
+   run that is in vain. *unusual stays 0 if all are fair. */
+static int aggi_foresee(aggi_call *c, int exact, int *unusual) {
     const size_t n = c->n;
     agg_real sample[AGGI_GRAM][64];
     double sum[AGGI_GRAM];
-    int unusual = 0;
+    aggi_peek peek;
     size_t i, j;
-    if (n >= AGGI_GRAM || (exact && sizeof(agg_real) < sizeof(double))) return 0;
+    int status;
+    if (n >= AGGI_GRAM || (exact && sizeof(agg_real) < sizeof(double))) return AGG_OK;
     memset(c->pairs.mark, 0, n * n);
-    if (c->dim < 8192) return aggi_foresee_short(c);
-    for (i = 0; i < n; i++) (void)aggi_sample(c, c->x[i], 8, sample[i]);
-    for (i = 0; i < n; i++) {
+    if (c->dim < 8192) return aggi_foresee_short(c, unusual);
+    peek = aggi_sample(c, 8);
+    status = aggi_peek_rows(&peek, sample[0], 64);
+    for (i = 0; i < n && status == AGG_OK; i++) {
         aggi_sample_distances(c, sample[i], sample[0], 64, n, 64, sum);
         for (j = i + 1; j < n; j++) {
-            unsigned kind = AGGI_FAIR;
-            if (!aggi_finite(sum[j]) || sum[j] > AGGI_HUGE_SEEN)
-                kind = AGGI_SHRUNK;
-            else if (sum[j] < AGGI_TINY && aggi_size_between(sample[i], sample[j], 64) < 0)
-                kind = AGGI_GROWN;
+            const unsigned kind = aggi_foreseen(sample[i], sample[j], sum[j]);
             c->pairs.mark[i * n + j] = (unsigned char)(AGGI_NOW | kind);
-            unusual |= kind != AGGI_FAIR;
+            *unusual |= kind != AGGI_FAIR;
         }
     }
-    return unusual;
+    return status;
 }
 
-/* All pairs by differences. Returns how many are in doubt, or are still to be done. */
-static size_t aggi_star_pairs(aggi_call *c, int exact) {
+/* All pairs by differences; *doubts: how many are in doubt, or are still to be done. */
+static int aggi_star_pairs(aggi_call *c, int exact, size_t *doubts) {
     aggi_pairs_job job;
+    int status, unusual = 0;
     job.c = c;
     job.exact = exact;
-    job.count = c->n * (c->n - 1) / 2;
-    if (aggi_foresee(c, exact)) return job.count;
-    aggi_add_slices(c, aggi_pairs_run, &job, job.count);
-    return aggi_pairs_enter(c, exact);
+    *doubts = job.count = c->n * (c->n - 1) / 2;
+    status = aggi_foresee(c, exact, &unusual);
+    if (status || unusual) return status;
+    status = aggi_add_slices(c, aggi_pairs_run, &job, sizeof job, job.count);
+    if (status == AGG_OK) *doubts = aggi_pairs_enter(c, exact);
+    return status;
 }
 
 /* The exponents of the squared distances, from *low to *high; 0 where all rows are equal. */
@@ -2358,13 +2994,15 @@ static void aggi_pairs_finish(aggi_call *c) {
 /* Fills c->pairs for the rows in play; exact: floats are subtracted and squared in double. */
 static int aggi_find_pairs(aggi_call *c, int exact) {
     const int gram = aggi_has_gram(c->n, c->dim) && !exact;
-    const size_t doubts = gram ? aggi_gram_pairs(c) : aggi_star_pairs(c, exact);
-    if (doubts == AGGI_CONVICTED) return AGGI_NOT_FINITE;
-    if (doubts) {
-        if (aggi_pairs_again(c, exact)) return AGGI_NOT_FINITE;
+    size_t doubts = 0;
+    int status = gram ? aggi_gram_pairs(c, &doubts) : aggi_star_pairs(c, exact, &doubts);
+    if (status == AGG_OK && doubts) {
+        status = aggi_pairs_again(c, exact);
+        if (status) return status;
         aggi_pairs_rest(c);
-        (void)aggi_pairs_again(c, exact);
+        status = aggi_pairs_again(c, exact);
     }
+    if (status) return status;
     aggi_pairs_finish(c);
     return AGG_OK;
 }
@@ -2408,11 +3046,10 @@ AGGI_INLINE double aggi_sum_square_lanes(agg_real *lane) {
 #define AGGI_SQUARE_STORE(p, vec, SHRINK, GROW) AGGI_STORE(lane + first + p * step, s##p);
 
 #define AGGI_SQUARE_TEMPLATE(name, attribute, vec, SHRINK, GROW)                                   \
-    attribute static double name(const agg_real *x, const agg_real *v, size_t width,               \
-                                 aggi_zoom z) {                                                    \
+    attribute static double name(const agg_real *x, const agg_real *v, size_t width, aggi_zoom z,  \
+                                 double sum) {                                                     \
         const agg_real shrink = (agg_real)z.shrink, grow = (agg_real)z.grow;                       \
         const size_t step = sizeof(vec) / sizeof(agg_real);                                        \
-        double sum = 0;                                                                            \
         (void)shrink;                                                                              \
         (void)grow;                                                                                \
         while (width) {                                                                            \
@@ -2455,11 +3092,11 @@ typedef struct aggi_roots_job {
 
 /* How are the squares of x - v to be formed at first? Fairly, unless a look at some numbers shows
    that they would vanish: denormals take long. It is but a guess, right or wrong. */
-AGGI_INLINE unsigned aggi_square_foreseen(const agg_real *x, const agg_real *v, size_t dim) {
+AGGI_INLINE unsigned aggi_square_foreseen(const agg_real *x, const agg_real *v, size_t step) {
     const agg_real tiny = (agg_real)AGGI_VANISH;
     agg_real any = 0;
     size_t k, t;
-    for (k = 0, t = 0; t < 8; k += dim / 8, t++) {
+    for (k = 0, t = 0; t < 8; k += step, t++) {
         const agg_real off = v ? x[k] - v[k] : x[k];
         if (off > tiny || off < -tiny) return AGGI_FAIR;
         if (off > any || off < any) any = off;
@@ -2467,26 +3104,49 @@ AGGI_INLINE unsigned aggi_square_foreseen(const agg_real *x, const agg_real *v, 
     return any > 0 || any < 0 ? AGGI_GROWN : AGGI_FAIR;
 }
 
-/* The squares of all rows are to be formed; c->kind says how. */
-static aggi_roots_job aggi_roots_from(const aggi_call *c, const agg_real *const *row, size_t n,
-                                      const agg_real *center) {
-    aggi_roots_job job;
-    size_t i;
-    job.c = c;
-    job.row = row;
-    job.n = n;
-    job.center = center;
-    for (i = 0; i < n; i++)
-        c->kind[i] = (unsigned char)(AGGI_NOW | aggi_square_foreseen(row[i], center, c->dim));
-    return job;
+/* c->kind of rows of which eight numbers were seen */
+static int aggi_roots_peek(const aggi_roots_job *job) {
+    const aggi_call *c = job->c;
+    agg_real x[8], v[8];
+    aggi_peek p = aggi_peek_make(c, job->row, job->n);
+    size_t i, g;
+    int status;
+    p.center = job->center;
+    p.groups = 8;
+    p.step = c->dim / 8;
+    p.width = 1;
+    status = aggi_stages_peek(&p);
+    if (status) return status;
+    for (i = 0; i < p.n; i++) {
+        for (g = 0; g < 8; g++) {
+            x[g] = p.to[g * aggi_peek_count(&p) + i];
+            v[g] = p.to[(g + 1) * aggi_peek_count(&p) - 1];
+        }
+        c->kind[i] = (unsigned char)(AGGI_NOW | aggi_square_foreseen(x, p.center ? v : NULL, 1));
+    }
+    return AGG_OK;
 }
 
-/* ||x - v||^2, formed as kind says */
+/* The squares of all rows are to be formed; c->kind says how. */
+static int aggi_roots_from(aggi_roots_job *job, const aggi_call *c, const agg_real *const *row,
+                           size_t n, const agg_real *center) {
+    size_t i;
+    job->c = c;
+    job->row = row;
+    job->n = n;
+    job->center = center;
+    if (c->window.stages) return aggi_roots_peek(job);
+    for (i = 0; i < n; i++)
+        c->kind[i] = (unsigned char)(AGGI_NOW | aggi_square_foreseen(row[i], center, c->dim / 8));
+    return AGG_OK;
+}
+
+/* sum + ||x - v||^2, formed as kind says */
 AGGI_INLINE double aggi_square_of(const aggi_call *c, const agg_real *x, const agg_real *v,
-                                  size_t width, unsigned kind) {
+                                  size_t width, unsigned kind, double sum) {
     const aggi_zoom zoom = aggi_zoom_make(kind % AGGI_NOW);
-    if (kind % AGGI_NOW) return AGGI_TWIN(c->avx2, aggi_square_zoomed)(x, v, width, zoom);
-    return AGGI_TWIN(c->avx2, aggi_square)(x, v, width, zoom);
+    if (kind % AGGI_NOW) return AGGI_TWIN(c->avx2, aggi_square_zoomed)(x, v, width, zoom, sum);
+    return AGGI_TWIN(c->avx2, aggi_square)(x, v, width, zoom, sum);
 }
 
 static void aggi_roots_run(void *arg, size_t s) {
@@ -2496,9 +3156,10 @@ static void aggi_roots_run(void *arg, size_t s) {
     const agg_real *center = job->center ? job->center + begin : NULL;
     double *part = c->part + s * job->n;
     size_t i;
+    aggi_begin_sums(c, part, job->n);
     for (i = 0; i < job->n; i++)
         if (c->kind[i] & AGGI_NOW)
-            part[i] = aggi_square_of(c, job->row[i] + begin, center, width, c->kind[i]);
+            part[i] = aggi_square_of(c, job->row[i] + begin, center, width, c->kind[i], part[i]);
 }
 
 /* sum[i] = what the slices left for row i; returns how many are to be formed again */
@@ -2511,19 +3172,29 @@ static size_t aggi_roots_enter(const aggi_roots_job *job, double *sum) {
         if (!(c->kind[i] & AGGI_NOW)) continue;
         sum[i] = c->part[i];
         for (s = 1; s < c->slices; s++) sum[i] += c->part[s * job->n + i];
-        next = aggi_is_number(sum[i]) ? aggi_zoom_next(sum[i], kind, 0) : kind; /* NaN: convicted */
+        next = aggi_zoom_next(sum[i], kind, 0);
+        if (!aggi_is_number(sum[i])) next = kind;    /* convicted */
+        if (job->row[i] == job->center) next = kind; /* 0, or that */
         c->kind[i] = (unsigned char)(next == kind ? kind : AGGI_NOW | next);
         again += next != kind;
     }
     return again;
 }
 
+static int aggi_roots_pass(aggi_roots_job *job) {
+    return aggi_run_leaving(job->c, aggi_roots_run, job, sizeof *job, job->c->part,
+                            job->n * sizeof *job->c->part);
+}
+
 /* root[i] = sqrt(||row_i - center||) from the sums that the slices left in c->part */
 static int aggi_roots_of_squares(aggi_roots_job *job, double *root) {
     const aggi_call *c = job->c;
     size_t i;
-    int run;
-    for (run = 0; aggi_roots_enter(job, root) && run < 2; run++) aggi_run(c, aggi_roots_run, job);
+    int run, status;
+    for (run = 0; aggi_roots_enter(job, root) && run < 2; run++) {
+        status = aggi_roots_pass(job);
+        if (status) return status;
+    }
     for (i = 0; i < job->n; i++) {
         const int exponent = aggi_zoom_make(c->kind[i] % AGGI_NOW).exponent;
         if (!aggi_finite(root[i])) return AGGI_NOT_FINITE;
@@ -2536,9 +3207,10 @@ static int aggi_roots_of_squares(aggi_roots_job *job, double *root) {
    finite sum. */
 static int aggi_find_roots(const aggi_call *c, const agg_real *const *row, size_t n,
                            const agg_real *center, double *root) {
-    aggi_roots_job job = aggi_roots_from(c, row, n, center);
-    aggi_run(c, aggi_roots_run, &job);
-    return aggi_roots_of_squares(&job, root);
+    aggi_roots_job job;
+    int status = aggi_roots_from(&job, c, row, n, center);
+    if (status == AGG_OK) status = aggi_roots_pass(&job);
+    return status ? status : aggi_roots_of_squares(&job, root);
 }
 
 /* ---- 5 weighted sums of rows ----------------------------------------------------------------- */
@@ -2799,7 +3471,6 @@ typedef struct aggi_combine_job {
     const aggi_terms *terms;
     agg_real *out;
     int in_place; /* out is none of the rows, which are few: the sum is made there */
-    int status[AGGI_SLICES];
 } aggi_combine_job;
 
 static void aggi_combine_run(void *arg, size_t s) {
@@ -2808,13 +3479,12 @@ static void aggi_combine_run(void *arg, size_t s) {
     const size_t span = job->terms->n > AGGI_BUNCH ? AGGI_SPAN : AGGI_BLOCK;
     agg_real memory[AGGI_SPAN], *acc = memory;
     size_t at, width;
-    job->status[s] = AGG_OK;
     for (at = aggi_slice_begin(job->c, s); at < end; at += width) {
         if (job->in_place) acc = job->out + at;
         width = aggi_width(at, end, span);
-        job->status[s] = aggi_terms_block(job->c->avx2, job->terms, at, width, acc);
+        job->c->status[s] = aggi_terms_block(job->c->avx2, job->terms, at, width, acc);
         job->c->clean[s] = at;
-        if (job->status[s]) {
+        if (job->c->status[s]) {
             job->c->clean[s] += aggi_finite_front(job->c->avx2, acc, width);
             return;
         }
@@ -2831,12 +3501,13 @@ static int aggi_is_term(const aggi_terms *t, const agg_real *row) {
 /* out = the sum of the terms; it may be one of their rows */
 static int aggi_add_up(const aggi_call *c, const aggi_terms *terms, agg_real *out) {
     aggi_combine_job job;
+    int status;
     job.c = c;
     job.terms = terms;
     job.out = out;
     job.in_place = terms->n <= AGGI_BUNCH && !aggi_is_term(terms, out);
-    aggi_run(c, aggi_combine_run, &job);
-    return aggi_any(c, job.status);
+    status = aggi_run(c, aggi_combine_run, &job, sizeof job);
+    return status ? status : aggi_any(c);
 }
 
 /* c->out = the blend; it may be a row of it */
@@ -2901,6 +3572,7 @@ typedef struct aggi_block {
     size_t at, width;           /* width is a multiple of AGGI_GROUP */
     size_t ahead;               /* what is prefetched is so many columns further on */
     size_t n, keep;             /* rows, and how many values of a column are averaged */
+    size_t edge;                /* so often once more the lowest and the highest of the middle */
     agg_real *cols;             /* n x AGGI_COLS */
     void *tally; /* n x AGGI_GROUP words, or NULL: in how many columns, modulo AGGI_GROUP, row i is
                     inside the window; words of 64 bits for the closest, as agg_real for the middle
@@ -3132,11 +3804,11 @@ AGGI_REAL_TWINS(AGGI_RUN_KERNEL)
     }
 AGGI_REAL_TWINS(AGGI_MERGE_KERNEL)
 
-/* out = the mean of the sorted values [from, to) of each column, as lowest + mean of what they are
-   above it */
+/* out = the mean of the sorted values [from, to) of each column, and of b->edge times the lowest
+   and the highest of them, as lowest + mean of what they are above it */
 #define AGGI_MIDDLE_KERNEL(suffix, attribute, vec)                                                 \
     attribute static int aggi_mean_of_middle##suffix(aggi_block *b, size_t from, size_t to) {      \
-        const double share = 1.0 / (double)(to - from);                                            \
+        const double share = 1.0 / (double)(to - from + 2 * b->edge), edge = (double)b->edge;      \
         vec##_mask m, odd = {0};                                                                   \
         size_t i, l;                                                                               \
         for (l = 0; l < b->width; l += sizeof(vec) / sizeof(double)) {                             \
@@ -3145,6 +3817,10 @@ AGGI_REAL_TWINS(AGGI_MERGE_KERNEL)
             for (i = from + 1; i < to; i++) {                                                      \
                 AGGI_READ(vec, v, b->cols + i * AGGI_COLS + l);                                    \
                 sum += v - low;                                                                    \
+            }                                                                                      \
+            if (b->edge) {                                                                         \
+                AGGI_READ(vec, v, b->cols + (to - 1) * AGGI_COLS + l);                             \
+                sum += (v - low) * edge;                                                           \
             }                                                                                      \
             v = low + sum * share;                                                                 \
             m = AGGI_ODD(vec, v);                                                                  \
@@ -3378,9 +4054,9 @@ typedef struct aggi_window_job {
     const agg_real *const *row; /* n */
     size_t n, keep;             /* rows, and how many values of a column are averaged */
     size_t from, to;            /* the places of a sorted column they are among */
+    size_t edge;                /* see aggi_block */
     int closest;                /* AGGI_CLOSEST or AGGI_MIDDLE */
     size_t comparisons;         /* of the network */
-    int status[AGGI_SLICES];
 } aggi_window_job;
 
 /* c->inside += the tally of columns modulo AGGI_GROUP that are < lanes; starts it anew */
@@ -3442,7 +4118,7 @@ static size_t aggi_place_block(const aggi_window_job *job, aggi_block *b, size_t
     size_t i, l;
     b->row = job->row;
     b->at = at;
-    b->ahead = at + 3 * AGGI_COLS <= job->c->dim ? 2 * AGGI_COLS : 0;
+    b->ahead = at + 3 * AGGI_COLS <= aggi_end(job->c) ? 2 * AGGI_COLS : 0;
     b->width = width / AGGI_GROUP * AGGI_GROUP;
     if (b->width) return b->width;
     for (i = 0; i < b->n; i++) {
@@ -3478,41 +4154,52 @@ static void aggi_window_run(void *arg, size_t s) {
     aggi_block b;
     size_t l;
     b.n = job->n;
-    b.keep = job->keep;
+    b.keep = job->keep + 2 * job->edge;
+    b.edge = job->edge;
     b.cols = g->block + s * g->n * AGGI_COLS;
     b.tally = job->c->report.weight ? g->tally + s * g->n * AGGI_GROUP : NULL;
     for (l = 0; l < AGGI_COLS; l++) b.scale[l] = 1;
     if (b.tally) {
         memset(b.tally, 0, b.n * AGGI_GROUP * sizeof *g->tally);
-        memset(inside, 0, b.n * sizeof *inside);
+        if (!job->c->window.goes_on) memset(inside, 0, b.n * sizeof *inside);
     }
-    job->status[s] = aggi_window_slice(job, &b, s, inside);
+    job->c->status[s] = aggi_window_slice(job, &b, s, inside);
 }
 
 /* c->out = per column the mean of `keep` of the n values: the middle ones, or those closest to the
-   median. c->weight = the shares of the rows, averaged over the columns, if they are reported. */
-static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
-                       int closest) {
+   median; the lowest and the highest of the middle ones count `edge` times more. c->weight = the
+   shares of the rows, averaged over the columns, if they are reported; `edge` is left out there. */
+static int aggi_window_with(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
+                            int closest, size_t edge) {
     const aggi_columns *g = &c->columns;
     const size_t trim = closest ? 0 : (n - keep) / 2, count = aggi_network(n, g->network);
     aggi_window_job job;
     size_t i, s;
+    int status;
     job.c = c;
     job.row = row;
     job.n = n;
     job.keep = keep;
     job.from = trim;
     job.to = n - trim;
+    job.edge = edge;
     job.closest = closest;
     job.comparisons = aggi_prune(g->network, count, n, job.from, job.to, g->read);
-    aggi_run(c, aggi_window_run, &job);
-    if (aggi_any(c, job.status)) return AGGI_NOT_FINITE;
+    status = aggi_run_leaving(c, aggi_window_run, &job, sizeof job, g->inside,
+                              c->report.weight ? g->n * sizeof *g->inside : 0);
+    if (status == AGG_OK) status = aggi_any(c);
+    if (status) return status;
     for (i = 0; c->report.weight && i < n; i++) {
         uint64_t inside = 0;
         for (s = 0; s < c->slices; s++) inside += g->inside[s * g->n + i];
         c->weight[i] = (double)inside / (double)c->dim / (double)keep;
     }
     return AGG_OK;
+}
+
+static int aggi_window(const aggi_call *c, const agg_real *const *row, size_t n, size_t keep,
+                       int closest) {
+    return aggi_window_with(c, row, n, keep, closest, 0);
 }
 
 /* ---- 7 MDA ----------------------------------------------------------------------------------- */
@@ -3910,10 +4597,15 @@ static int aggi_mda(aggi_call *c) {
     return status;
 }
 
-/* ---- 8 CWTM, MeaMed, CWMed, Krum, Multi-Krum ------------------------------------------------- */
+/* ---- 8 CWTM, winsorised mean, MeaMed, CWMed, Krum, Multi-Krum -------------------------------- */
 
 static int aggi_cwtm(aggi_call *c) {
     return aggi_window(c, c->x, c->n, c->n - 2 * c->f, AGGI_MIDDLE);
+}
+
+/* A number beyond the window counts as the end of the window that it is beyond. */
+static int aggi_winsor(aggi_call *c) {
+    return aggi_window_with(c, c->x, c->n, c->n - 2 * c->f, AGGI_MIDDLE, c->f);
 }
 
 static int aggi_meamed(aggi_call *c) {
@@ -4041,7 +4733,8 @@ static int aggi_best_scores(aggi_call *c, size_t q) {
 static int aggi_krum(aggi_call *c) { return aggi_best_scores(c, 1); }
 
 static int aggi_multi_krum(aggi_call *c) {
-    return aggi_best_scores(c, aggi_or(c->desc->q, c->n - c->f));
+    const size_t most = c->n - c->f, q = aggi_or(c->desc->q, most);
+    return aggi_best_scores(c, q < most ? q : most); /* fewer, where rows are late */
 }
 
 /* ---- 9 GM ------------------------------------------------------------------------------------ */
@@ -4584,7 +5277,7 @@ static void aggi_gm_force_run(void *arg, size_t s) {
     double *sum = c->part + s * (g->n + 1);
     aggi_gm_block b;
     size_t i;
-    memset(sum, 0, (g->n + 1) * sizeof *sum);
+    aggi_begin_sums(c, sum, g->n + 1);
     for (b.at = aggi_slice_begin(c, s); b.at < end; b.at += b.width) {
         b.width = aggi_width(b.at, end, AGGI_BLOCK);
         aggi_gm_force_block(c, &b);
@@ -4597,15 +5290,18 @@ static void aggi_gm_force_run(void *arg, size_t s) {
 }
 
 /* sets force and along */
-static void aggi_gm_find_force(aggi_call *c) {
+static int aggi_gm_find_force(aggi_call *c) {
     aggi_gm *g = &c->gm;
     size_t i;
+    int status;
     g->force = 0;
     memset(g->along, 0, g->n * sizeof *g->along);
-    if (g->n == g->all) return;
-    aggi_add_slices(c, aggi_gm_force_run, c, g->n + 1);
+    if (g->n == g->all) return AGG_OK;
+    status = aggi_add_slices(c, aggi_gm_force_run, c, 0, g->n + 1);
+    if (status) return status;
     g->force = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n && g->force > 0; i++) g->along[i] = c->part[i] / g->force / g->size;
+    return AGG_OK;
 }
 
 /* c->weight of the rows: F is made of the far ones, as seen from the centre */
@@ -4678,7 +5374,7 @@ static void aggi_gm_prove_run(void *arg, size_t s) {
     double *sum = c->part + s * (2 * n + 1);
     aggi_gm_block b;
     size_t i;
-    memset(sum, 0, (2 * n + 1) * sizeof *sum);
+    aggi_begin_sums(c, sum, 2 * n + 1);
     for (b.at = aggi_slice_begin(c, s); b.at < end; b.at += b.width) {
         b.width = aggi_width(b.at, end, AGGI_BLOCK);
         aggi_gm_point_block(job, &b);
@@ -4696,15 +5392,16 @@ static void aggi_gm_prove_run(void *arg, size_t s) {
     }
 }
 
-/* One pass: c->out and the true distances p->d of the point; returns its excess. The directions are
+/* One pass: c->out and the true distances p->d of the point, and its excess. The directions are
    made with the distances that p->d held before, so their lengths are off by a little, which
    counts. dots: g->dot as well, and no row counts as close. (The rows are finite by now, and so are
    the sums.) */
-static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
+static int aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots, double *excess) {
     aggi_gm *g = &c->gm;
     double r;
     aggi_gm_job job;
     size_t i;
+    int status;
     job.c = c;
     job.w = p->w;
     job.dots = dots;
@@ -4712,7 +5409,8 @@ static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
     job.hull = aggi_gm_is_hull(c);
     (void)aggi_gm_invert(g, p->d, dots ? 0 : aggi_gm_close(g, p->d));
     for (i = 0; i < g->n; i++) g->factor[i] = g->inverse[i] / g->size;
-    aggi_add_slices(c, aggi_gm_prove_run, &job, 2 * g->n + 1);
+    status = aggi_add_slices(c, aggi_gm_prove_run, &job, sizeof job, 2 * g->n + 1);
+    if (status) return status;
     r = aggi_root0(c->part[g->n]);
     for (i = 0; i < g->n; i++) {
         p->d[i] = aggi_root0(c->part[i]) / g->size;
@@ -4721,15 +5419,16 @@ static double aggi_gm_pass(aggi_call *c, const aggi_gm_point *p, int dots) {
         r += aggi_abs(p->d[i] * g->inverse[i] - 1);
         g->inverse[i] = 1 / p->d[i];
     }
-    return aggi_gm_excess(g, p->d, r);
+    *excess = aggi_gm_excess(g, p->d, r);
+    return AGG_OK;
 }
 
 /* The same; if it is not enough, once more with the distances found: where rows are close, or with
    patience. */
-static double aggi_gm_prove(aggi_call *c, const aggi_gm_point *p, int patient) {
-    const double excess = aggi_gm_pass(c, p, 0);
-    if (excess <= c->gm.wanted) return excess;
-    return patient || aggi_gm_close(&c->gm, p->d) > 0 ? aggi_gm_pass(c, p, 0) : excess;
+static int aggi_gm_prove(aggi_call *c, const aggi_gm_point *p, int patient, double *excess) {
+    const int status = aggi_gm_pass(c, p, 0, excess);
+    if (status || *excess <= c->gm.wanted) return status;
+    return patient || aggi_gm_close(&c->gm, p->d) > 0 ? aggi_gm_pass(c, p, 0, excess) : AGG_OK;
 }
 
 /* step = Newton's, with the true distances and dots, and the angles that the matrix has */
@@ -4783,43 +5482,59 @@ static double aggi_gm_try_row(aggi_gm *g) {
 }
 
 /* A step from the point, of which a pass has the true gradient, so that its end is the optimum
-   however rough the angles are; a quarter of it if it leads nowhere. Returns what the last point
+   however rough the angles are; a quarter of it if it leads nowhere. *excess: what the last point
    tried is proven to be worth; *best and the point are the better one. */
-static double aggi_gm_true_step(aggi_call *c, int exact, double *best) {
+static int aggi_gm_true_step(aggi_call *c, int exact, double *excess, double *best) {
     aggi_gm *g = &c->gm;
-    double excess = aggi_gm_pass(c, &g->at, 1), by = 1;
+    double by = 1;
     size_t tries;
-    if (excess <= g->wanted) return *best = excess;
+    int status = aggi_gm_pass(c, &g->at, 1, excess);
+    if (status) return status;
+    if (*excess <= g->wanted) {
+        *best = *excess;
+        return AGG_OK;
+    }
     aggi_gm_true_newton(g);
     for (tries = 0; tries < 4; tries++, by /= 4) {
         aggi_gm_true_try(g, by);
-        excess = aggi_gm_prove(c, &g->to, exact);
-        if (aggi_gm_is_better(g, excess, best)) break;
+        status = aggi_gm_prove(c, &g->to, exact, excess);
+        if (status || aggi_gm_is_better(g, *excess, best)) break;
     }
-    return excess;
+    return status;
 }
 
-/* Proves the point. If that fails, the row nearest to it is tried, and then steps from the better
-   of the two, as long as they gain much: creeping leads nowhere. Distances in double, after which
-   there is nothing better, get more patience. */
-static void aggi_gm_polish(aggi_call *c, int exact) {
+/* The row nearest to the point is tried, and then steps from the better of the two, as long as they
+   gain much: creeping leads nowhere. */
+static int aggi_gm_improve(aggi_call *c, int exact, double *excess, double *best) {
     const size_t steps = exact ? 16 : 4;
     const double much = exact ? 0.99 : 0.25;
     aggi_gm *g = &c->gm;
-    double best = aggi_gm_prove(c, &g->at, exact), excess = best;
     size_t t;
-    if (best > g->wanted && (aggi_gm_try_row(g) < best * much || exact)) {
-        excess = aggi_gm_prove(c, &g->to, exact);
-        (void)aggi_gm_is_better(g, excess, &best);
+    int status = AGG_OK;
+    if (*best > g->wanted && (aggi_gm_try_row(g) < *best * much || exact)) {
+        status = aggi_gm_prove(c, &g->to, exact, excess);
+        if (status == AGG_OK) (void)aggi_gm_is_better(g, *excess, best);
     }
-    for (t = 0; t < steps && best > g->wanted; t++) {
-        const double before = best;
-        excess = aggi_gm_true_step(c, exact, &best);
-        if (!(best < before * much)) break;
+    for (t = 0; t < steps && status == AGG_OK && *best > g->wanted; t++) {
+        const double before = *best;
+        status = aggi_gm_true_step(c, exact, excess, best);
+        if (!(*best < before * much)) break;
     }
-    if (!(excess <= best)) /* the last one tried was not better */
-        best = aggi_gm_prove(c, &g->at, exact);
-    c->report.gap = best / (double)g->all;
+    return status;
+}
+
+/* Proves the point, or a better one. Distances in double, after which there is nothing better, get
+   more patience. */
+static int aggi_gm_polish(aggi_call *c, int exact) {
+    double best = 0, excess;
+    int status = aggi_gm_prove(c, &c->gm.at, exact, &best);
+    if (status) return status;
+    excess = best;
+    status = aggi_gm_improve(c, exact, &excess, &best);
+    if (status == AGG_OK && !(excess <= best)) /* the last one tried was not better */
+        status = aggi_gm_prove(c, &c->gm.at, exact, &best);
+    if (status == AGG_OK) c->report.gap = best / (double)c->gm.all;
+    return status;
 }
 
 /* near rows, far rows, and the scale of the passes */
@@ -4893,7 +5608,8 @@ static int aggi_gm_attempt(aggi_call *c, int exact) {
     aggi_gm *g = &c->gm;
     double radius;
     size_t center;
-    if (aggi_find_pairs(c, exact)) return AGGI_NOT_FINITE;
+    int status = aggi_find_pairs(c, exact);
+    if (status) return status;
     center = aggi_best_ball(c, c->n / 2 + 1, &radius);
     if (!(radius > 0)) return aggi_gm_coincide(c, center);
     g->all = c->n;
@@ -4902,11 +5618,11 @@ static int aggi_gm_attempt(aggi_call *c, int exact) {
     aggi_gm_split(c, center);
     c->report.gap = aggi_infinity();
     if (!exact && aggi_gm_is_rough(g)) return AGG_OK;
-    aggi_gm_find_force(c);
+    status = aggi_gm_find_force(c);
+    if (status) return status;
     aggi_gm_squares(c, radius);
     aggi_gm_solve(g);
-    aggi_gm_polish(c, exact);
-    return AGG_OK;
+    return aggi_gm_polish(c, exact);
 }
 
 /* Weiszfeld's weights, which are 1/distance and name the same point. */
@@ -4921,19 +5637,21 @@ static void aggi_gm_shares(aggi_call *c) {
     c->total = sum;
 }
 
-/* z is moved towards the centre of the smallest ball of n-f rows: (3) above. Returns the share that
+/* z is moved towards the centre of the smallest ball of n-f rows: (3) above. *left: the share that
    is left of it. */
-static double aggi_gm_retreat(aggi_call *c, size_t *center) {
+static int aggi_gm_retreat(aggi_call *c, size_t *center, double *left) {
     const aggi_gm *g = &c->gm;
     const double most = aggi_gm_c((double)c->n, (double)c->f) - 1;
     const size_t old = g->row[g->center];
     double radius, root, off;
-    (void)aggi_find_pairs(c, 1);
+    const int status = aggi_find_pairs(c, 1);
+    if (status) return status;
     *center = aggi_best_ball(c, c->n - c->f, &radius);
     root = aggi_pair_root(&c->pairs, radius);
     off = g->at.d[g->center] * aggi_ratio(g->root, root) +
           aggi_ratio(aggi_pair_root(&c->pairs, c->pairs.entry[*center * c->n + old]), root);
-    return off > most ? most / off : 1;
+    *left = off > most ? most / off : 1;
+    return AGG_OK;
 }
 
 /* c->weight becomes that of left z + (1 - left) x_center */
@@ -4962,11 +5680,13 @@ static int aggi_gm_finish(aggi_call *c) {
     size_t center = 0;
     if (!(c->report.gap <= most)) {
         aggi_blend blend;
-        left = aggi_gm_retreat(c, &center);
+        int status = aggi_gm_retreat(c, &center, &left);
+        if (status) return status;
         aggi_gm_toward(c, center, left);
         blend = aggi_result(c);
-        (void)aggi_combine(c, &blend);
-        aggi_run(c, aggi_gm_hull_run, c);
+        status = aggi_combine(c, &blend);
+        if (status == AGG_OK) status = aggi_run(c, aggi_gm_hull_run, c, 0);
+        if (status) return status;
     }
     if (!hull && c->report.weight) {
         aggi_gm_shares(c);
@@ -4986,7 +5706,7 @@ static int aggi_geometric_median(aggi_call *c) {
     return status == AGG_OK ? aggi_gm_finish(c) : status;
 }
 
-/* ---- 10 mean, Bulyan, CClip, CGE, MoNNA ------------------------------------------------------ */
+/* ---- 10 mean, Bulyan, CClip, CGE, MoNNA, and the peers of them ------------------------------- */
 
 static int aggi_mean(aggi_call *c) {
     size_t i;
@@ -5102,20 +5822,19 @@ static int aggi_bulyan(aggi_call *c) {
     return AGG_OK;
 }
 
-/* c->out = desc.start or the coordinate-wise median */
-static int aggi_cclip_start(aggi_call *c) {
+/* v = desc.start or the coordinate-wise median, which c->out becomes */
+static int aggi_cclip_start(aggi_call *c, const agg_real **v) {
     const agg_real *start = c->desc->start;
     memset(c->weight, 0, c->n * sizeof *c->weight);
+    *v = start ? start : c->out;
     if (!start) return aggi_cwmed(c);
-    if (!aggi_all_finite(start, c->dim)) return AGG_ERR_ARG;
-    memcpy(c->out, start, c->dim * sizeof *c->out);
-    return AGG_OK;
+    return c->window.stages || aggi_all_finite(start, c->dim) ? AGG_OK : AGG_ERR_ARG;
 }
 
 /* A step is v += mean_i (x_i - v) min(1, tau/||x_i - v||), that is v times what the rows' shares
    leave, plus the rows times their shares. From the roots of the distances in share[0 .. n-1] this
    makes the shares, and the terms. tau is a root; < 0: it is the median of ||x_i - v||. */
-static void aggi_cclip_weigh(aggi_call *c, double *tau) {
+static void aggi_cclip_weigh(aggi_call *c, const agg_real *v, double *tau) {
     double *kept = c->picked.share, *share = kept + 1; /* of v, of the rows */
     aggi_blend blend;
     size_t i;
@@ -5124,7 +5843,7 @@ static void aggi_cclip_weigh(aggi_call *c, double *tau) {
         *tau = aggi_median_root(c->item, c->n);
     }
     *kept = 1;
-    c->picked.row[0] = c->out;
+    c->picked.row[0] = v;
     for (i = 0; i < c->n; i++) {
         share[i] = (share[i] <= *tau ? 1 : aggi_ratio(*tau, share[i])) / (double)c->n;
         *kept -= share[i];
@@ -5147,36 +5866,42 @@ static void aggi_cclip_run(void *arg, size_t s) {
     double *part = c->part + s * c->n;
     agg_real v[AGGI_BLOCK];
     size_t at, width, i;
-    memset(part, 0, c->n * sizeof *part);
-    job->status[s] = AGG_OK;
-    for (at = aggi_slice_begin(c, s); at < end && !job->status[s]; at += width) {
+    aggi_begin_sums(c, part, c->n);
+    for (at = aggi_slice_begin(c, s); at < end && !c->status[s]; at += width) {
         width = aggi_width(at, end, AGGI_BLOCK);
-        job->status[s] = aggi_terms_block(c->avx2, job->terms, at, width, v);
+        c->status[s] = aggi_terms_block(c->avx2, job->terms, at, width, v);
         memcpy(job->out + at, v, width * sizeof *v);
-        for (i = 0; i < c->n; i++) part[i] += aggi_square_of(c, c->x[i] + at, v, width, c->kind[i]);
+        for (i = 0; i < c->n; i++)
+            part[i] = aggi_square_of(c, c->x[i] + at, v, width, c->kind[i], part[i]);
     }
 }
 
-static int aggi_cclip_step(aggi_call *c) {
-    aggi_roots_job roots = aggi_roots_from(c, c->x, c->n, c->out);
+/* from v to c->out */
+static int aggi_cclip_step(aggi_call *c, const agg_real *v) {
+    aggi_roots_job roots;
     aggi_combine_job job;
+    int status = aggi_roots_from(&roots, c, c->x, c->n, v);
+    if (status) return status;
+    roots.center = c->out;
     job.c = c;
     job.terms = &c->terms;
     job.out = c->out;
-    aggi_run(c, aggi_cclip_run, &job);
-    return aggi_any(c, job.status) ? AGGI_NOT_FINITE
-                                   : aggi_roots_of_squares(&roots, c->picked.share + 1);
+    status = aggi_run_leaving(c, aggi_cclip_run, &job, sizeof job, c->part, c->n * sizeof *c->part);
+    if (status == AGG_OK) status = aggi_any(c);
+    return status ? status : aggi_roots_of_squares(&roots, c->picked.share + 1);
 }
 
 static int aggi_cclip(aggi_call *c) {
     const size_t iterations = aggi_or(c->desc->iterations, 3);
     double tau = c->desc->tau > 0 ? aggi_root0(c->desc->tau) : -1;
+    const agg_real *v;
     size_t t;
-    int status = aggi_cclip_start(c);
-    if (status == AGG_OK) status = aggi_find_roots(c, c->x, c->n, c->out, c->picked.share + 1);
+    int status = aggi_cclip_start(c, &v);
+    if (status == AGG_OK) status = aggi_find_roots(c, c->x, c->n, v, c->picked.share + 1);
     for (t = 1; t <= iterations && status == AGG_OK; t++) {
-        aggi_cclip_weigh(c, &tau);
-        status = t < iterations ? aggi_cclip_step(c) : aggi_add_up(c, &c->terms, c->out);
+        aggi_cclip_weigh(c, v, &tau);
+        status = t < iterations ? aggi_cclip_step(c, v) : aggi_add_up(c, &c->terms, c->out);
+        v = c->out;
     }
     return status;
 }
@@ -5194,7 +5919,387 @@ static int aggi_cge(aggi_call *c) { return aggi_nearest(c, NULL, c->n); }
 
 static int aggi_monna(aggi_call *c) { return aggi_nearest(c, c->x[c->pivot], c->pivot); }
 
-/* ---- 11 CAF, SMEA ---------------------------------------------------------------------------- */
+/* Aksel: the median, then the rows nearest to it */
+static int aggi_aksel(aggi_call *c) {
+    const int status = aggi_cwmed(c);
+    return status ? status : aggi_nearest(c, c->out, c->n);
+}
+
+/* 2^-e twice makes a length whose root is given one in [1, 4); 1 for none */
+static double aggi_unit_of(double root) { return root > 0 ? aggi_pow2(-aggi_exponent(root)) : 1; }
+
+/* the length so made */
+static double aggi_unit_length(double root) { return aggi_squared(root * aggi_unit_of(root)); }
+
+/* FLTrust: what is known of the trusted row g, and the rows' shares in the end */
+typedef struct aggi_trust_job {
+    const aggi_call *c;
+    const agg_real *g;
+    double root;  /* of its norm */
+    double *unit; /* n: of the rows, see aggi_unit_of() */
+    double *by;   /* n: what a row so made is multiplied by, if it has a weight */
+} aggi_trust_job;
+
+/* part: x_i.g in 8 lanes, of rows made about 1 long */
+static void aggi_trust_dots(void *arg, size_t s) {
+    const aggi_trust_job *job = (const aggi_trust_job *)arg;
+    const aggi_call *c = job->c;
+    const size_t begin = aggi_slice_begin(c, s), width = aggi_slice_begin(c, s + 1) - begin;
+    const agg_real *g = job->g + begin;
+    const double u = aggi_unit_of(job->root);
+    double *part = c->part + s * 8 * c->n;
+    size_t i;
+    aggi_begin_sums(c, part, 8 * c->n);
+    for (i = 0; i < c->n; i++, part += 8) {
+        const agg_real *x = c->x[i] + begin;
+        const double v = job->unit[i];
+        double lane[8];
+        memcpy(lane, part, sizeof lane);
+        AGGI_ADD_IN_LANES(lane, 8, width, k, ((double)x[k] * v * v) * ((double)g[k] * u * u));
+        memcpy(part, lane, sizeof lane);
+    }
+}
+
+/* c->weight = cosines, if they are above 0 */
+static void aggi_trust_weigh(aggi_call *c) {
+    size_t i, s;
+    for (i = 0; i < c->n; i++) {
+        double dot = 0;
+        for (s = 0; s < c->slices; s++) dot += aggi_sum8(c->part + (s * c->n + i) * 8);
+        c->weight[i] = dot > 0 ? dot / aggi_unit_length(c->key[i]) : 0;
+    }
+    c->total = aggi_sum(c->weight, c->n);
+}
+
+/* out = sum_i by_i (row i made about 1 long), as long as g is */
+static void aggi_trust_add(void *arg, size_t s) {
+    const aggi_trust_job *job = (const aggi_trust_job *)arg;
+    const aggi_call *c = job->c;
+    const double up = 1 / aggi_unit_of(job->root), length = aggi_unit_length(job->root);
+    const size_t end = aggi_slice_begin(c, s + 1);
+    double sum[AGGI_BLOCK];
+    size_t at, width, i, k;
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        memset(sum, 0, sizeof sum);
+        for (i = 0; i < c->n; i++) {
+            const agg_real *x = c->x[i] + at;
+            const double v = job->unit[i], by = job->by[i];
+            if (!(c->weight[i] > 0)) continue;
+            for (k = 0; k < width; k++) sum[k] += (double)x[k] * v * v * by;
+        }
+        for (k = 0; k < width; k++)
+            c->out[at + k] = (agg_real)aggi_clamp(sum[k] * length * up * up);
+    }
+}
+
+/* what is known of g and of the rows, and the weights */
+static int aggi_trust_begin(aggi_call *c, aggi_trust_job *job) {
+    size_t i;
+    int status = aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    if (status) return status;
+    job->c = c;
+    job->g = c->picked.row[0] = c->desc->trusted ? c->desc->trusted : c->x[c->pivot];
+    job->unit = c->picked.share;
+    job->by = c->key;
+    for (i = 0; i < c->n; i++) job->unit[i] = aggi_unit_of(c->key[i]);
+    status = aggi_find_roots(c, c->picked.row, 1, NULL, &job->root);
+    if (status) return status;
+    status =
+        aggi_run_leaving(c, aggi_trust_dots, job, sizeof *job, c->part, 8 * c->n * sizeof *c->part);
+    if (status == AGG_OK) aggi_trust_weigh(c);
+    return status;
+}
+
+/* Lengths leave the range of doubles, so all rows are made about 1 long first, by a power of two.
+   Nobody agrees with g: it is the result. */
+static int aggi_fltrust(aggi_call *c) {
+    aggi_trust_job job;
+    size_t i;
+    const int status = aggi_trust_begin(c, &job);
+    if (status) return status;
+    if (!(c->total > 0)) {
+        c->total = 1;
+        aggi_terms_begin(&c->terms, job.g, 1, 1);
+        return aggi_add_up(c, &c->terms, c->out);
+    }
+    for (i = 0; i < c->n; i++)
+        if (c->weight[i] > 0) job.by[i] = c->weight[i] / (c->total * aggi_unit_length(c->key[i]));
+    return aggi_run(c, aggi_trust_add, &job, sizeof job);
+}
+
+/* SignGuard: how many numbers of rows that are taken are above, at and below 0 in coordinates
+   [at, at + m), in units of the most that one has of them */
+static void aggi_signs_count(const aggi_call *c, size_t at, size_t m) {
+    double *feature = c->signs.feature, most[3] = {1, 1, 1};
+    size_t i, k, part;
+    for (i = 0; i < c->n; i++) {
+        size_t above = 0, below = 0;
+        for (k = at; k < at + m; k++) {
+            above += c->x[i][k] > 0;
+            below += c->x[i][k] < 0;
+        }
+        feature[3 * i] = (double)above;
+        feature[3 * i + 1] = (double)(m - above - below);
+        feature[3 * i + 2] = (double)below;
+        for (part = 0; part < 3 && c->picked.taken[i]; part++)
+            most[part] = aggi_max(most[part], feature[3 * i + part]);
+    }
+    for (i = 0; i < 3 * c->n; i++) feature[i] /= most[i % 3];
+}
+
+/* c->key = squared distances of the rows that are taken from row i; returns how many are within
+   `reach` */
+static size_t aggi_signs_around(const aggi_call *c, size_t i, double reach) {
+    const double *a = c->signs.feature + 3 * i, *b = c->signs.feature;
+    size_t j, m = 0, count = 0;
+    for (j = 0; j < c->n; j++, b += 3) {
+        if (!c->picked.taken[j]) continue;
+        c->key[m] =
+            aggi_squared(a[0] - b[0]) + aggi_squared(a[1] - b[1]) + aggi_squared(a[2] - b[2]);
+        count += c->key[m++] <= reach;
+    }
+    return count;
+}
+
+/* The lower median, over the rows that are taken, of the radius of the ball around each that holds
+   more than half of them: no minority can make it large. */
+static double aggi_signs_reach(aggi_call *c) {
+    size_t i, m = 0, count = 0;
+    for (i = 0; i < c->n; i++) count += c->picked.taken[i] != 0;
+    for (i = 0; i < c->n; i++) {
+        if (!c->picked.taken[i]) continue;
+        (void)aggi_signs_around(c, i, 0);
+        aggi_rank(c->item, c->key, count, count);
+        c->signs.reach[m++] = c->item[count / 2].key;
+    }
+    aggi_rank(c->item, c->signs.reach, count, count);
+    return c->item[(count - 1) / 2].key;
+}
+
+/* of the rows that are taken those in the fullest ball around one of them stay so */
+static void aggi_signs_cluster(aggi_call *c) {
+    const double reach = aggi_signs_reach(c);
+    size_t i, j, best = 0, most = 0;
+    for (i = 0; i < c->n; i++) {
+        const size_t count = c->picked.taken[i] ? aggi_signs_around(c, i, reach) : 0;
+        if (count <= most) continue;
+        most = count;
+        best = i;
+    }
+    (void)aggi_signs_around(c, best, reach);
+    for (i = 0, j = 0; i < c->n; i++)
+        if (c->picked.taken[i]) c->picked.taken[i] = c->key[j++] <= reach;
+}
+
+/* out = the mean of the rows taken, those longer than the median shortened to it: what they lose is
+   the share of a row of zeros, which c->out is */
+static int aggi_signs_mean(aggi_call *c, const double *root, double median) {
+    double *share = c->picked.share, count = 0;
+    aggi_blend blend;
+    size_t i;
+    for (i = 0; i < c->n; i++) count += c->picked.taken[i] != 0;
+    memset(c->out, 0, c->dim * sizeof *c->out);
+    share[0] = 0;
+    c->picked.row[0] = c->out;
+    for (i = 0; i < c->n; i++) {
+        const double part = root[i] > median ? aggi_ratio(median, root[i]) : 1;
+        c->weight[i] = share[i + 1] = c->picked.taken[i] ? part / count : 0;
+        share[0] += c->picked.taken[i] ? (1 - part) / count : 0;
+        c->picked.row[i + 1] = c->x[i];
+    }
+    blend.row = c->picked.row;
+    blend.weight = share;
+    blend.n = c->n + 1;
+    blend.total = 1;
+    return aggi_combine(c, &blend);
+}
+
+static int aggi_signguard(aggi_call *c) {
+    const size_t m = aggi_share_of(c->desc, 0.1);
+    const agg_rng rng = c->desc->rng;
+    double *root = c->signs.root, median, low, high;
+    size_t i;
+    (void)aggi_find_roots(c, c->x, c->n, NULL, root);
+    aggi_rank(c->item, root, c->n, c->n);
+    median = aggi_median_root(c->item, c->n);
+    low = median * aggi_root0(0.1);
+    high = median * aggi_root0(3);
+    for (i = 0; i < c->n; i++) c->picked.taken[i] = root[i] >= low && root[i] <= high;
+    aggi_signs_count(c, (size_t)(rng.next(rng.self) % (c->dim - m + 1)), m);
+    aggi_signs_cluster(c);
+    return aggi_signs_mean(c, root, median);
+}
+
+/* GAS: the coordinates are dealt out to the blocks in turn, in a random order */
+static void aggi_deal_draw(const aggi_call *c) {
+    const agg_rng rng = c->desc->rng;
+    uint32_t *block = c->deal.block;
+    size_t k;
+    for (k = 0; k < c->dim; k++) block[k] = (uint32_t)(k % c->deal.blocks);
+    for (k = c->dim; k-- > 1;) {
+        const size_t j = (size_t)(rng.next(rng.self) % (k + 1));
+        const uint32_t t = block[k];
+        block[k] = block[j];
+        block[j] = t;
+    }
+}
+
+/* The sum over the blocks of row i's distance from the median c->out, as a root. Differences are in
+   a unit of the row's own: all of them are small or not, before they are subtracted or after. */
+static double aggi_deal_score(const aggi_call *c, size_t i, double root, double *sum) {
+    const double unit = aggi_unit_of(root), before = root > 1 ? unit : 1, after = unit / before;
+    const agg_real *x = c->x[i], *v = c->out;
+    double score = 0;
+    size_t k;
+    memset(sum, 0, c->deal.blocks * sizeof *sum);
+    for (k = 0; k < c->dim; k++) {
+        const double off = (double)x[k] * before * before - (double)v[k] * before * before;
+        sum[c->deal.block[k]] += aggi_squared(off * after * after);
+    }
+    for (k = 0; k < c->deal.blocks; k++) score += aggi_root0(sum[k]);
+    return aggi_root0(score) / unit;
+}
+
+/* every row by one job, so that its sums have one order */
+static void aggi_deal_run(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    size_t i;
+    for (i = s; i < c->n; i += c->slices)
+        c->key[i] = aggi_deal_score(c, i, c->key[i], c->deal.sum + s * c->deal.blocks);
+}
+
+static int aggi_gas(aggi_call *c) {
+    aggi_deal_draw(c);
+    (void)aggi_cwmed(c);
+    (void)aggi_find_roots(c, c->x, c->n, c->out, c->key);
+    (void)aggi_run(c, aggi_deal_run, c, 0);
+    aggi_rank(c->item, c->key, c->n, c->n);
+    aggi_choose_ranked(c, c->n - c->f);
+    return AGG_OK;
+}
+
+/* vote += the sign of x; returns whether all numbers are finite */
+static int aggi_vote_add(const aggi_call *c, const agg_real *x, size_t width, aggi_votes *vote) {
+    const aggi_votes one = 1, none = 0;
+    size_t k;
+    for (k = 0; k < width; k++) vote[k] += (x[k] > 0 ? one : none) - (x[k] < 0 ? one : none);
+    return AGGI_TWIN(c->avx2, aggi_scan_row)(x, width);
+}
+
+/* in how many numbers has x the sign that won? */
+static size_t aggi_vote_agreed(const agg_real *x, const agg_real *won, size_t width) {
+    const agg_real one = 1, none = 0;
+    aggi_votes count = 0;
+    size_t k;
+    for (k = 0; k < width; k++) count += (x[k] > 0 ? one : x[k] < 0 ? -one : none) == won[k];
+    return (size_t)count;
+}
+
+/* part: in how many numbers of the slice each row has the sign that won */
+static void aggi_vote_run(void *arg, size_t s) {
+    const aggi_call *c = (const aggi_call *)arg;
+    const size_t end = aggi_slice_begin(c, s + 1);
+    const agg_real one = 1, none = 0;
+    aggi_votes vote[AGGI_BLOCK];
+    double *agreed = c->part + s * c->n;
+    size_t at, width, i, k;
+    int finite = 1;
+    aggi_begin_sums(c, agreed, c->n);
+    for (at = aggi_slice_begin(c, s); at < end; at += width) {
+        width = aggi_width(at, end, AGGI_BLOCK);
+        memset(vote, 0, sizeof vote);
+        for (i = 0; i < c->n; i++) finite &= aggi_vote_add(c, c->x[i] + at, width, vote);
+        for (k = 0; k < width; k++) c->out[at + k] = vote[k] > 0 ? one : vote[k] < 0 ? -one : none;
+        for (i = 0; i < c->n && c->report.weight; i++)
+            agreed[i] += (double)aggi_vote_agreed(c->x[i] + at, c->out + at, width);
+    }
+    c->status[s] = finite ? AGG_OK : AGGI_NOT_FINITE;
+}
+
+static int aggi_sign_vote(aggi_call *c) {
+    size_t i;
+    const int status = aggi_add_slices(c, aggi_vote_run, c, 0, c->n);
+    if (status) return status;
+    c->total = aggi_sum(c->part, c->n);
+    for (i = 0; i < c->n; i++) c->weight[i] = c->total > 0 ? c->part[i] : 1;
+    if (!(c->total > 0)) c->total = (double)c->n;
+    return aggi_any(c);
+}
+
+/* FedPG: c->picked.taken = the rows with more than half of all rows within a length whose root is
+   given; returns whether there are any */
+static int aggi_fedpg_dense(const aggi_call *c, double reach) {
+    const double *entry = c->pairs.entry;
+    size_t i, j;
+    int any = 0;
+    for (i = 0; i < c->n; i++, entry += c->n) {
+        size_t count = 0;
+        for (j = 0; j < c->n; j++) count += aggi_pair_root(&c->pairs, entry[j]) <= reach;
+        c->picked.taken[i] = count > c->n / 2;
+        any |= c->picked.taken[i];
+    }
+    return any;
+}
+
+/* The dense row nearest to the mean of the dense ones: the sum of its squared distances to them is
+   the least, as sum_j ||x_i - x_j||^2 = m ||x_i - mean||^2 + what is the same for all i. */
+static size_t aggi_fedpg_center(const aggi_call *c) {
+    const double *entry = c->pairs.entry;
+    const int *dense = c->picked.taken;
+    double most = 0, least = 0, unit;
+    size_t i, j, best = c->n;
+    for (i = 0; i < c->n * c->n; i++)
+        if (dense[i / c->n] && dense[i % c->n]) most = aggi_max(most, entry[i]);
+    unit = most > 0 ? aggi_pow2(aggi_exponent(most)) : 1; /* so that a quotient is exact */
+    for (i = 0; i < c->n; i++, entry += c->n) {
+        double sum = 0, rest = 0;
+        for (j = 0; j < c->n && dense[i]; j++)
+            if (dense[j])
+                aggi_add_exactly(&sum, &rest, aggi_pair_square(&c->pairs, entry[j], unit));
+        if (!dense[i] || (best < c->n && !(sum + rest < least))) continue;
+        least = sum + rest;
+        best = i;
+    }
+    return best;
+}
+
+/* the rows within reach of that row become the result; returns how many there are */
+static size_t aggi_fedpg_try(aggi_call *c, double reach) {
+    const double *entry;
+    size_t i, count = 0;
+    if (!aggi_fedpg_dense(c, reach)) return 0;
+    entry = c->pairs.entry + aggi_fedpg_center(c) * c->n;
+    for (i = 0; i < c->n; i++) {
+        c->weight[i] = aggi_pair_root(&c->pairs, entry[i]) <= reach;
+        count += c->weight[i] > 0;
+    }
+    c->total = (double)count;
+    return count;
+}
+
+/* Radius T = 2 sigma sqrt(V/B), V = 2 ln(2n/delta); then 2 sigma; then that of the smallest ball of
+   n-f rows around one of them, whose centre is dense. Without sigma that is T. Lengths are roots.
+   */
+static int aggi_fedpg(aggi_call *c) {
+    const agg_desc *d = c->desc;
+    const double delta = d->delta > 0 ? d->delta : 0.6, batch = (double)aggi_or(d->batch, 16);
+    const double V = 2 * aggi_log(2 * (double)c->n / delta);
+    const double wider = aggi_root0(aggi_root0(batch / V)); /* root of 2 sigma / T */
+    double ball, first;
+    size_t good;
+    const int status = aggi_find_pairs(c, 0);
+    if (status) return status;
+    (void)aggi_best_ball(c, c->n - c->f, &ball);
+    ball = aggi_pair_root(&c->pairs, ball);
+    first = d->sigma > 0 ? aggi_root0(d->sigma) * aggi_root0(2) / wider : ball;
+    good = aggi_fedpg_try(c, first);
+    if (good < c->n - c->f) good = aggi_fedpg_try(c, first * wider);
+    if (!good) (void)aggi_fedpg_try(c, ball);
+    return AGG_OK;
+}
+
+/* ---- 11 CAF, SMEA, DnC ----------------------------------------------------------------------- */
 
 /* The directions of largest variance of m weighted rows are had from their squared distances S
    alone. With R = diag(sqrt(w_i)), W = sum_i w_i and mu the weighted mean, the covariance
@@ -5599,6 +6704,57 @@ static int aggi_smea(aggi_call *c) {
     return status;
 }
 
+/* DnC: m of the coordinates, each set of m as likely as any other (Knuth's algorithm S), from the
+   lowest up, and what the rows have there */
+static void aggi_excerpt_draw(const aggi_call *c) {
+    const aggi_excerpt *g = &c->excerpt;
+    const agg_rng rng = c->desc->rng;
+    size_t i, k, got = 0;
+    for (k = 0; got < g->m; k++)
+        if (rng.next(rng.self) % (c->dim - k) < g->m - got) g->place[got++] = k;
+    for (i = 0; i < c->n; i++) {
+        agg_real *to = g->number + i * g->m;
+        for (k = 0; k < g->m; k++) to[k] = c->x[i][g->place[k]];
+        g->row[i] = to;
+    }
+}
+
+/* c->pairs of the short rows */
+static void aggi_excerpt_pairs(aggi_call *c) {
+    const agg_real **x = c->x;
+    const size_t dim = c->dim, slices = c->slices;
+    c->x = c->excerpt.row;
+    c->dim = c->excerpt.m;
+    c->slices = aggi_slices(c->desc->n, c->dim);
+    (void)aggi_find_pairs(c, 0);
+    c->x = x;
+    c->dim = dim;
+    c->slices = slices;
+}
+
+/* The n-f rows that are off least along the direction of largest variance are kept, every time
+   anew; the rows kept most often are the result: those of all times, if there are any. */
+static int aggi_dnc(aggi_call *c) {
+    const size_t times = aggi_or(c->desc->iterations, 5);
+    double *kept = c->excerpt.kept, most = 0;
+    size_t t, i;
+    memset(kept, 0, c->n * sizeof *kept);
+    for (t = 0; t < times; t++) {
+        aggi_excerpt_draw(c);
+        aggi_excerpt_pairs(c);
+        aggi_spectrum_begin(c);
+        aggi_caf_fill(c);
+        (void)aggi_top_eigen(&c->spectrum, 0, aggi_infinity());
+        for (i = 0; i < c->n; i++) c->key[i] = aggi_abs(c->spectrum.along[i]);
+        aggi_rank(c->item, c->key, c->n, c->n);
+        for (i = 0; i < c->n - c->f; i++) kept[c->item[i].index]++;
+    }
+    for (i = 0; i < c->n; i++) most = aggi_max(most, kept[i]);
+    for (i = 0; i < c->n; i++) c->weight[i] = kept[i] >= most;
+    c->total = aggi_sum(c->weight, c->n);
+    return AGG_OK;
+}
+
 /* ---- 12 pre-aggregations --------------------------------------------------------------------- */
 
 /* Each fills a mix, which makes new rows of the rows in play; all sets are empty at first. Returns
@@ -5654,7 +6810,7 @@ static int aggi_mix_nnm(aggi_call *c, aggi_mix *m) {
         const double radius = aggi_nearest_set(c, i, keep, m->member + i * words);
         m->factor[i] = 1 / (double)keep;
         m->kept[i] = !(radius > 0);
-        if (radius < least) c->mixer.base = c->x[i];
+        if (radius < least) m->base = c->x[i];
         least = aggi_min(least, radius);
     }
     return AGG_OK;
@@ -5696,6 +6852,14 @@ static int aggi_mix_clip(aggi_call *c, aggi_mix *m) {
     return status;
 }
 
+static int aggi_mix_clip_median(aggi_call *c, aggi_mix *m) {
+    const int status = aggi_find_roots(c, c->x, c->n, NULL, c->key);
+    if (status) return status;
+    aggi_rank(c->item, c->key, c->n, c->n);
+    aggi_shorten(c, m, aggi_median_root(c->item, c->n));
+    return AGG_OK;
+}
+
 /* floor(2 f (n-f) / n) rows are clipped, to the norm of the next */
 static int aggi_mix_arc(aggi_call *c, aggi_mix *m) {
     const double f = (double)c->f, n = (double)c->n;
@@ -5716,7 +6880,7 @@ static int aggi_mix_few(aggi_call *c, const aggi_mix *m, size_t j) {
     aggi_terms_begin(&c->terms, c->x[first], count == 1 ? m->factor[j] : 1, m->factor[j]);
     for (i = first + 1; i < m->n_in; i++)
         if (aggi_has(set, i)) aggi_terms_add(&c->terms, c->x[i], 1);
-    return aggi_add_up(c, &c->terms, m->row + j * c->dim);
+    return aggi_add_up(c, &c->terms, m->row + j * c->stride);
 }
 
 /* New rows of many old ones each, many at once. For each group of four rows the sums of all its
@@ -5882,7 +7046,7 @@ static void aggi_mend_strip(const aggi_mix_job *job, const aggi_mixer *g, size_t
     for (j = 0; j < job->m->n_out; j++) {
         AGGI_TWIN(c->avx2, aggi_finish_row)
         (g->sum + j * g->stride, base, (agg_real)job->m->factor[j], width, mixed, alarm);
-        AGGI_TWIN(c->avx2, aggi_mend)(job->m->row + j * c->dim + at, mixed, 1 / shrink, width);
+        AGGI_TWIN(c->avx2, aggi_mend)(job->m->row + j * c->stride + at, mixed, 1 / shrink, width);
     }
 }
 
@@ -5898,8 +7062,8 @@ static void aggi_mix_run(void *arg, size_t s) {
         width = aggi_width(at, end, AGGI_STRIP);
         aggi_mix_strip(c, &g, at, width, 1);
         for (j = 0; j < m->n_out; j++) AGGI_TWIN(c->avx2, aggi_finish_row)
-        (g.sum + j * g.stride, g.base + at, (agg_real)m->factor[j], width, m->row + j * c->dim + at,
-         alarm);
+        (g.sum + j * g.stride, g.base + at, (agg_real)m->factor[j], width,
+         m->row + j * c->stride + at, alarm);
         if (!AGGI_TWIN(c->avx2, aggi_scan_row)(alarm, width)) aggi_mend_strip(job, &g, at, width);
     }
 }
@@ -5926,23 +7090,32 @@ static void aggi_mix_many(aggi_call *c, const aggi_mix *m) {
     aggi_mix_job job;
     job.c = c;
     job.m = m;
+    c->mixer.base = m->base;
     c->mixer.groups = aggi_fours(m->n_in);
     c->mixer.tiles = aggi_fours(m->n_out);
     aggi_mix_offsets(&c->mixer, m);
-    aggi_run(c, aggi_mix_run, &job);
+    (void)aggi_run(c, aggi_mix_run, &job, sizeof job);
 }
 
-/* the rows of the mix become the rows in play */
-static int aggi_play_mix(aggi_call *c, const aggi_mix *m, int many) {
+static int aggi_mix_rows(aggi_call *c, const aggi_mix *m) {
     size_t j, made = 0;
     int status = AGG_OK;
     for (j = 0; j < m->n_out; j++) made += !m->kept[j];
-    if (many && made) aggi_mix_many(c, m);
-    for (j = 0; j < m->n_out && !many && status == AGG_OK; j++)
+    if (m->many && made) aggi_mix_many(c, m);
+    for (j = 0; j < m->n_out && !m->many && status == AGG_OK; j++)
         if (!m->kept[j]) status = aggi_mix_few(c, m, j);
+    return status;
+}
+
+/* the rows of the mix become the rows in play; made they are when there is something to make them
+   of */
+static int aggi_play_mix(aggi_call *c, const aggi_mix *m) {
+    const int elsewhere = c->window.stages && !c->window.inside;
+    const int status = elsewhere ? AGG_OK : aggi_mix_rows(c, m);
+    size_t j;
     c->n = m->n_out;
     for (j = 0; j < c->n; j++)
-        if (!m->kept[j]) c->x[j] = m->row + j * c->dim;
+        if (!m->kept[j]) c->x[j] = m->row + j * c->stride;
     return status;
 }
 
@@ -5963,25 +7136,30 @@ static size_t aggi_rows_buckets(const agg_desc *d, size_t n) {
    description, and tests/test_agg_table.c a row as well. The row tells the rest of the code all it
    has to know:
      bound     {a, b, b with desc.classic_krum}: a call takes f of n rows if n >= a f + b
-     lambda    for f within the bound; NULL: the paper's table has none
+     lambda    for f within the bound; NULL: the paper's table has none, and none is proven here
      needs     memory it works in and options it reads
      result    what its function leaves
+     course    how it goes in stages
      run       returns AGG_OK, AGG_INEXACT, an error, or AGGI_NOT_FINITE */
 
 enum {
-    AGGI_PAIRS = 1,      /* memory: c->pairs */
-    AGGI_COLUMNS = 2,    /* c->columns */
-    AGGI_COVER = 4,      /* c->cover */
-    AGGI_GM = 8,         /* c->gm */
-    AGGI_SPECTRUM = 16,  /* c->spectrum */
-    AGGI_PICKED = 32,    /* c->picked */
-    AGGI_MIXER = 2048,   /* c->mixer */
-    AGGI_ORDER = 4096,   /* c->order */
-    AGGI_PIVOT = 64,     /* options: desc.pivot, a row that must be there */
-    AGGI_Q = 128,        /* desc.q, at most n - f */
-    AGGI_CLIP = 256,     /* desc.clip, more than 0 */
-    AGGI_RNG = 512,      /* desc.rng */
-    AGGI_BASELINE = 1024 /* survives no adversary; a call takes it nevertheless, to compare */
+    AGGI_PAIRS = 1,       /* memory: c->pairs */
+    AGGI_COLUMNS = 2,     /* c->columns */
+    AGGI_COVER = 4,       /* c->cover */
+    AGGI_GM = 8,          /* c->gm */
+    AGGI_SPECTRUM = 16,   /* c->spectrum */
+    AGGI_PICKED = 32,     /* c->picked */
+    AGGI_MIXER = 2048,    /* c->mixer */
+    AGGI_ORDER = 4096,    /* c->order */
+    AGGI_EXCERPT = 8192,  /* c->excerpt */
+    AGGI_DEAL = 16384,    /* c->deal */
+    AGGI_SIGNS = 32768,   /* c->signs */
+    AGGI_PIVOT = 64,      /* options: desc.pivot, a row that must be there */
+    AGGI_Q = 128,         /* desc.q, at most n - f */
+    AGGI_CLIP = 256,      /* desc.clip, more than 0 */
+    AGGI_RNG = 512,       /* desc.rng */
+    AGGI_TRUSTED = 65536, /* desc.trusted, or else the pivot */
+    AGGI_BASELINE = 1024  /* survives no adversary; a call takes it nevertheless, to compare */
 };
 
 typedef enum aggi_result_kind {
@@ -5993,6 +7171,12 @@ typedef struct aggi_bound {
     size_t a, b, classic_b;
 } aggi_bound;
 
+/* Stages: how often distances of pairs are found, at most, and distances from a row, and how many
+   more passes there are; that, again for each of desc.iterations. None of all: not in stages. */
+typedef struct aggi_course {
+    size_t pairs, roots, passes, each;
+} aggi_course;
+
 typedef struct aggi_rule {
     agg_rule id;
     int order_optimal;
@@ -6002,6 +7186,7 @@ typedef struct aggi_rule {
     int needs;
     aggi_result_kind result;
     int (*run)(aggi_call *c);
+    aggi_course course;
 } aggi_rule;
 
 /* Coordinate-wise rules lose this factor. */
@@ -6036,6 +7221,26 @@ static double aggi_lambda_gm(double n, double f, double dim) {
     return 1 + aggi_gm_c(n, f);
 }
 
+/* Proven here. Let G be n-f rows whose numbers in a coordinate range from 0 to d. Of the f+1
+   largest numbers one is of G, so none counts for more than d. Let a of the f lowest be of G: these
+   f, f-a of them not of G, are raised to some l <= d. Of G there are n-f-a numbers z left, all at
+   least l, and a others, which count for d at most. So
+       out - mean_G <= (f l + a d + sum z)/n - (sum z)/(n-f),
+   which is largest for z = l: a (d-l)/n + a l/(n-f) <= f/(n-f) d. As much the other way round; and
+   over all coordinates sqrt(sum d^2) is at most D diameters. CWTM has the same. */
+static double aggi_lambda_winsor(double n, double f, double dim) {
+    return f / (n - f) * aggi_lambda_by_columns(n, f, dim);
+}
+
+/* Proven here. Let r be the distance of the farthest of G from the median c. G has n-f rows, so the
+   n-f nearest, S, are within r too. S and G differ by t <= f rows each way, two of which are 2r
+   apart at most: ||mean_S - mean_G|| <= 2 f r/(n-f). c is in the range of G in every coordinate,
+   hence r <= D diameters; and r <= ||c - mean_G|| + one diameter, with the lambda of CWMed. */
+static double aggi_lambda_aksel(double n, double f, double dim) {
+    const double across = aggi_lambda_by_columns(n, f, dim);
+    return 2 * f / (n - f) * aggi_min(across, 1 + aggi_lambda_cwmed(n, f, dim));
+}
+
 static double aggi_lambda_mean(double n, double f, double dim) {
     (void)n;
     (void)f;
@@ -6047,35 +7252,51 @@ static double aggi_lambda_mean(double n, double f, double dim) {
 
 static const aggi_rule aggi_rules[] = {
     /* id, order-optimal, name, cost, bound, lambda,
-       needs, result, run */
+       needs, result, run, course */
     {AGG_MDA,        1, "MDA",        "n^2 d + search", {2, 1, 1}, aggi_lambda_mda,
-     AGGI_PAIRS | AGGI_COVER,                  AGGI_WEIGHTS, aggi_mda},
+     AGGI_PAIRS | AGGI_COVER,                  AGGI_WEIGHTS, aggi_mda, {1, 0, 1, 0}},
     {AGG_CWTM,       1, "CWTM",       "n d",            {2, 1, 1}, aggi_lambda_cwtm,
-     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwtm},
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwtm, {0, 0, 1, 0}},
     {AGG_MEAMED,     1, "MeaMed",     "n d",            {2, 1, 1}, aggi_lambda_meamed,
-     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_meamed},
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_meamed, {0, 0, 1, 0}},
     {AGG_CWMED,      0, "CWMed",      "n d",            {2, 1, 1}, aggi_lambda_cwmed,
-     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwmed},
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_cwmed, {0, 0, 1, 0}},
     {AGG_KRUM,       0, "Krum",       "n^2 d",          {2, 1, 3}, aggi_lambda_krum,
-     AGGI_PAIRS,                               AGGI_WEIGHTS, aggi_krum},
+     AGGI_PAIRS,                               AGGI_WEIGHTS, aggi_krum, {1, 0, 1, 0}},
     {AGG_MULTI_KRUM, 0, "Multi-Krum", "n^2 d",          {2, 1, 3}, aggi_lambda_krum,
-     AGGI_PAIRS | AGGI_Q,                      AGGI_WEIGHTS, aggi_multi_krum},
+     AGGI_PAIRS | AGGI_Q,                      AGGI_WEIGHTS, aggi_multi_krum, {1, 0, 1, 0}},
     {AGG_GM,         0, "GM",         "n^2 d",          {2, 1, 1}, aggi_lambda_gm,
-     AGGI_PAIRS | AGGI_GM,                     AGGI_WRITTEN, aggi_geometric_median},
+     AGGI_PAIRS | AGGI_GM,                     AGGI_WRITTEN, aggi_geometric_median, {3, 0, 200, 0}},
     {AGG_MEAN,       0, "mean",       "n d",            {2, 1, 1}, aggi_lambda_mean,
-     AGGI_BASELINE,                            AGGI_WEIGHTS, aggi_mean},
+     AGGI_BASELINE,                            AGGI_WEIGHTS, aggi_mean, {0, 0, 1, 0}},
     {AGG_BULYAN,     0, "Bulyan",     "n^2 d",          {4, 3, 3}, NULL,
-     AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED | AGGI_ORDER, AGGI_WRITTEN, aggi_bulyan},
+     AGGI_PAIRS | AGGI_COLUMNS | AGGI_PICKED | AGGI_ORDER, AGGI_WRITTEN, aggi_bulyan, {1, 0, 1, 0}},
     {AGG_CCLIP,      0, "CClip",      "n d",            {2, 1, 1}, NULL,
-     AGGI_COLUMNS | AGGI_PICKED,               AGGI_WRITTEN, aggi_cclip},
+     AGGI_COLUMNS | AGGI_PICKED,               AGGI_WRITTEN, aggi_cclip, {0, 1, 1, 1}},
     {AGG_CGE,        0, "CGE",        "n d",            {2, 1, 1}, NULL,
-     0,                                        AGGI_WEIGHTS, aggi_cge},
+     0,                                        AGGI_WEIGHTS, aggi_cge, {0, 1, 1, 0}},
     {AGG_MONNA,      0, "MoNNA",      "n d",            {2, 1, 1}, NULL,
-     AGGI_PIVOT,                               AGGI_WEIGHTS, aggi_monna},
+     AGGI_PIVOT,                               AGGI_WEIGHTS, aggi_monna, {0, 1, 1, 0}},
     {AGG_CAF,        0, "CAF",        "n^2 d + f n^2",  {2, 1, 1}, NULL,
-     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf},
+     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf, {1, 0, 1, 0}},
     {AGG_SMEA,       0, "SMEA",       "n^2 d + search", {2, 1, 1}, NULL,
-     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea},
+     AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea, {1, 0, 1, 0}},
+    {AGG_AKSEL,      0, "Aksel",      "n d",            {2, 1, 1}, aggi_lambda_aksel,
+     AGGI_COLUMNS,                             AGGI_WEIGHTS, aggi_aksel, {0, 1, 2, 0}},
+    {AGG_DNC,        0, "DnC",        "n^2 d",          {2, 1, 1}, NULL,
+     AGGI_PAIRS | AGGI_SPECTRUM | AGGI_EXCERPT | AGGI_RNG, AGGI_WEIGHTS, aggi_dnc, {0, 0, 0, 0}},
+    {AGG_FLTRUST,    0, "FLTrust",    "n d",            {2, 1, 1}, NULL,
+     AGGI_PICKED | AGGI_PIVOT | AGGI_TRUSTED,  AGGI_WRITTEN, aggi_fltrust, {0, 2, 2, 0}},
+    {AGG_SIGNGUARD,  0, "SignGuard",  "n d",            {2, 1, 1}, NULL,
+     AGGI_PICKED | AGGI_SIGNS | AGGI_RNG,      AGGI_WRITTEN, aggi_signguard, {0, 0, 0, 0}},
+    {AGG_GAS,        0, "GAS",        "n d",            {2, 1, 1}, NULL,
+     AGGI_COLUMNS | AGGI_DEAL | AGGI_RNG,     AGGI_WEIGHTS, aggi_gas, {0, 0, 0, 0}},
+    {AGG_WINSOR,     0, "winsorised", "n d",            {2, 1, 1}, aggi_lambda_winsor,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_winsor, {0, 0, 1, 0}},
+    {AGG_SIGN_VOTE,  0, "sign vote",  "n d",            {2, 1, 1}, NULL,
+     0,                                        AGGI_WRITTEN, aggi_sign_vote, {0, 0, 1, 0}},
+    {AGG_FEDPG,      0, "FedPG",      "n^2 d",          {2, 1, 1}, NULL,
+     AGGI_PAIRS | AGGI_PICKED,                 AGGI_WEIGHTS, aggi_fedpg, {1, 0, 1, 0}},
 };
 
 typedef struct aggi_pre {
@@ -6084,14 +7305,18 @@ typedef struct aggi_pre {
     const char *name;
     size_t (*rows)(const agg_desc *d, size_t n); /* made of n */
     int (*fill)(aggi_call *c, aggi_mix *m);      /* NULL: nothing to do */
+    aggi_course course;
 } aggi_pre;
 
 static const aggi_pre aggi_pres[] = {
-    {AGG_PRE_NONE,      0,         "none",      aggi_rows_same,    NULL},
-    {AGG_PRE_NNM, AGGI_PAIRS | AGGI_MIXER, "NNM", aggi_rows_same,  aggi_mix_nnm},
-    {AGG_PRE_BUCKETING, AGGI_RNG,  "bucketing", aggi_rows_buckets, aggi_mix_bucketing},
-    {AGG_PRE_CLIP,      AGGI_CLIP, "clipping",  aggi_rows_same,    aggi_mix_clip},
-    {AGG_PRE_ARC,       0,         "ARC",       aggi_rows_same,    aggi_mix_arc},
+    {AGG_PRE_NONE,      0,         "none",      aggi_rows_same,    NULL, {0, 0, 0, 0}},
+    {AGG_PRE_NNM, AGGI_PAIRS | AGGI_MIXER, "NNM", aggi_rows_same,  aggi_mix_nnm, {1, 0, 0, 0}},
+    {AGG_PRE_BUCKETING, AGGI_RNG,  "bucketing", aggi_rows_buckets, aggi_mix_bucketing,
+     {0, 0, 0, 0}},
+    {AGG_PRE_CLIP,      AGGI_CLIP, "clipping",  aggi_rows_same,    aggi_mix_clip, {0, 1, 0, 0}},
+    {AGG_PRE_ARC,       0,         "ARC",       aggi_rows_same,    aggi_mix_arc, {0, 1, 0, 0}},
+    {AGG_PRE_CLIP_MEDIAN, 0, "median clipping", aggi_rows_same,    aggi_mix_clip_median,
+     {0, 1, 0, 0}},
 };
 
 /* a row that was forgotten does not compile; one in the wrong place fails tests/test_agg_table.c */
@@ -6115,48 +7340,132 @@ static int aggi_has_pre(const agg_desc *d) { return d->pre[0] || d->pre[1]; }
 
 static int aggi_positive(double v) { return v > 0 && aggi_finite(v); }
 
-/* does a call take f of n? */
-static int aggi_takes(const agg_desc *d, size_t n) {
+static agg_status aggi_refuse(aggi_complaint *c, agg_status s, const char *text, double a,
+                              double b) {
+    c->text = text;
+    c->number[0] = a;
+    c->number[1] = b;
+    return s;
+}
+
+/* Does the rule take f of n rows? Fewer than d->n: buckets made them. */
+static agg_status aggi_check_bound(const agg_desc *d, size_t n, aggi_complaint *c) {
     const aggi_bound *bound = &aggi_rules[d->rule].bound;
     const size_t b = d->classic_krum ? bound->classic_b : bound->b;
-    return n >= b && d->f <= (n - b) / bound->a;
+    const size_t most = n >= b ? (n - b) / bound->a : 0;
+    if (n >= b && d->f <= most) return AGG_OK;
+    c->number[2] = (double)n;
+    c->number[3] = (double)bound->a;
+    c->number[4] = (double)b;
+    return aggi_refuse(c, AGG_ERR_BOUND,
+                       n < d->n ? "f is #: @ survives at most # of the # rows that buckets leave, "
+                                  "for rows >= # f + #"
+                                : "f is #: @ survives at most # of #, for n >= # f + #",
+                       (double)d->f, (double)most);
 }
 
-static int aggi_options_fit(const agg_desc *d) {
+/* 0, which is the default, or a number above it */
+static int aggi_is_option(double v, double most) {
+    return aggi_is_zero(v) || (aggi_positive(v) && v <= most);
+}
+
+/* a row of the host's, not the pivot */
+static int aggi_trusts_other(const agg_desc *d) {
+    return (aggi_needs(d) & AGGI_TRUSTED) && d->trusted;
+}
+
+static agg_status aggi_check_names(const agg_desc *d, aggi_complaint *c) {
+    size_t i;
+    if (!d->n || !d->dim)
+        return aggi_refuse(c, AGG_ERR_ARG, "n is # and dim is #: rows and numbers a row, not 0",
+                           (double)d->n, (double)d->dim);
+    if (!aggi_is_rule(d->rule))
+        return aggi_refuse(c, AGG_ERR_ARG, "rule is #: the rules are 0 .. #", (double)d->rule,
+                           AGG_RULE_COUNT - 1);
+    c->number[2] = AGG_PRE_COUNT - 1;
+    for (i = 0; i < 2; i++)
+        if (!aggi_is_pre(d->pre[i]))
+            return aggi_refuse(c, AGG_ERR_ARG, "pre[#] is #: the pre-aggregations are 0 .. #",
+                               (double)i, (double)d->pre[i]);
+    c->name = aggi_rules[d->rule].name;
+    return AGG_OK;
+}
+
+static agg_status aggi_check_options(const agg_desc *d, aggi_complaint *c) {
     const int needs = aggi_needs(d);
-    if ((needs & AGGI_CLIP) && !aggi_positive(d->clip)) return 0;
-    if ((needs & AGGI_PIVOT) && d->pivot >= d->n) return 0;
-    return (aggi_is_zero(d->tau) || aggi_positive(d->tau)) &&
-           (aggi_is_zero(d->gap) || aggi_positive(d->gap));
+    if ((needs & AGGI_CLIP) && !aggi_positive(d->clip))
+        return aggi_refuse(c, AGG_ERR_ARG, "clip is #: AGG_PRE_CLIP needs a finite norm above 0",
+                           d->clip, 0);
+    if ((needs & AGGI_PIVOT) && !aggi_trusts_other(d) && d->pivot >= d->n)
+        return aggi_refuse(c, AGG_ERR_ARG, "pivot is #: the rows are 0 .. #", (double)d->pivot,
+                           (double)(d->n - 1));
+    if (!aggi_is_option(d->tau, DBL_MAX))
+        return aggi_refuse(c, AGG_ERR_ARG, "tau is #: it is finite and above 0, or 0", d->tau, 0);
+    if (!aggi_is_option(d->gap, DBL_MAX))
+        return aggi_refuse(c, AGG_ERR_ARG, "gap is #: it is finite and above 0, or 0", d->gap, 0);
+    if (!aggi_is_option(d->share, 1))
+        return aggi_refuse(c, AGG_ERR_ARG, "share is #: it is above 0, at most 1, or 0", d->share,
+                           0);
+    if (!aggi_is_option(d->sigma, DBL_MAX))
+        return aggi_refuse(c, AGG_ERR_ARG, "sigma is #: it is finite and above 0, or 0", d->sigma,
+                           0);
+    if (!aggi_is_option(d->delta, 1) || d->delta >= 1)
+        return aggi_refuse(c, AGG_ERR_ARG, "delta is #: it is above 0, below 1, or 0", d->delta, 0);
+    return AGG_OK;
 }
 
-static agg_status aggi_validate(const agg_desc *d) {
-    size_t n, i;
-    if (!d || !d->n || !d->dim) return AGG_ERR_ARG;
-    if (!aggi_is_rule(d->rule) || !aggi_is_pre(d->pre[0]) || !aggi_is_pre(d->pre[1]) ||
-        !aggi_options_fit(d))
-        return AGG_ERR_ARG;
-    if (!aggi_takes(d, d->n)) return AGG_ERR_BOUND;
-    for (i = 0, n = d->n; i < 2; i++) {
-        const aggi_pre *pre = &aggi_pres[d->pre[i]];
-        if ((pre->needs & AGGI_RNG) && !d->rng.next) return AGG_ERR_RNG;
-        n = pre->rows(d, n);
-        if (!aggi_takes(d, n)) return AGG_ERR_BOUND;
+/* how many of n rows the rule is given, behind the pre-aggregations; AGG_ERR_BOUND: it does not
+   take f of them, or of some on the way */
+static agg_status aggi_check_rows(const agg_desc *d, size_t n, size_t *left, aggi_complaint *c) {
+    agg_status s = aggi_check_bound(d, n, c);
+    size_t i;
+    for (i = 0; i < 2 && s == AGG_OK; i++) {
+        n = aggi_pres[d->pre[i]].rows(d, n);
+        s = aggi_check_bound(d, n, c);
     }
-    return (aggi_needs(d) & AGGI_Q) && d->q > n - d->f ? AGG_ERR_ARG : AGG_OK;
+    *left = n;
+    return s;
 }
 
-/* can the sizes below be multiplied at all? */
+/* Every check of a desc; c is written if one fails. */
+static agg_status aggi_validate(const agg_desc *d, aggi_complaint *c) {
+    agg_status s;
+    size_t n;
+    if (!d) return aggi_refuse(c, AGG_ERR_ARG, "the desc is NULL", 0, 0);
+    s = aggi_check_names(d, c);
+    if (s == AGG_OK) s = aggi_check_options(d, c);
+    if (s == AGG_OK) s = aggi_check_bound(d, d->n, c);
+    if (s != AGG_OK) return s;
+    if ((aggi_needs(d) & AGGI_RNG) && !d->rng.next) {
+        if (!(aggi_rules[d->rule].needs & AGGI_RNG)) c->name = aggi_pres[AGG_PRE_BUCKETING].name;
+        return aggi_refuse(c, AGG_ERR_RNG, "rng.next is NULL: @ draws random numbers", 0, 0);
+    }
+    s = aggi_check_rows(d, d->n, &n, c);
+    if (s == AGG_OK && (aggi_needs(d) & AGGI_Q) && d->q > n - d->f)
+        return aggi_refuse(c, AGG_ERR_ARG, "q is #: @ averages at most n - f = # rows",
+                           (double)d->q, (double)(n - d->f));
+    return s;
+}
+
+static size_t aggi_count_late(const agg_desc *d) {
+    size_t i, late = 0;
+    for (i = 0; i < d->n && d->late; i++) late += d->late[i] != 0;
+    return late;
+}
+
+/* can the sizes below be multiplied at all, and rows be counted in 31 bits? */
 static int aggi_sizes_fit(const agg_desc *d) {
+    const size_t most = (size_t)-1 / 16384, counted = 0x7fffffffu;
     const int needs = aggi_needs(d);
-    if (d->n > (size_t)-1 / 16384) return 0;
-    if ((needs & AGGI_COLUMNS) && d->n > 0xffffffffu) return 0;
+    if (d->n > (most < counted ? most : counted)) return 0;
     return !((needs & AGGI_PAIRS) || aggi_has_pre(d)) || aggi_product_fits(d->n, d->n);
 }
 
 /* the most sums that a kernel makes of a slice */
 static size_t aggi_most_sums(int needs, size_t n) {
-    return needs & AGGI_PAIRS ? aggi_gram_sums(n) : 2 * n + 1; /* the first is the larger one */
+    const size_t own = needs & AGGI_TRUSTED ? 8 * n : 2 * n + 1;
+    const size_t pairs = needs & AGGI_PAIRS ? aggi_gram_sums(n) : 0;
+    return pairs > own ? pairs : own;
 }
 
 /* The one place that knows how much memory a desc needs. */
@@ -6177,27 +7486,30 @@ static void aggi_layout(aggi_call *c, aggi_arena *a) {
     if (needs & AGGI_SPECTRUM) aggi_spectrum_layout(&c->spectrum, a, n);
     if (needs & AGGI_PICKED) aggi_picked_layout(&c->picked, a, n);
     if (needs & AGGI_ORDER) aggi_order_layout(&c->order, a, n);
-    if (needs & AGGI_MIXER) aggi_mixer_layout(&c->mixer, a, n, d->dim, c->slices);
+    if (needs & AGGI_EXCERPT) aggi_excerpt_layout(&c->excerpt, a, d);
+    if (needs & AGGI_DEAL) aggi_deal_layout(&c->deal, a, d, c->slices);
+    if (needs & AGGI_SIGNS) aggi_signs_layout(&c->signs, a, n);
+    if (needs & AGGI_MIXER) aggi_mixer_layout(&c->mixer, a, n, c->stride, c->slices);
     for (i = 0; i < 2; i++)
-        if (d->pre[i]) aggi_mix_layout(&c->mix[i], a, n, d->dim);
+        if (d->pre[i]) aggi_mix_layout(&c->mix[i], a, n, c->stride);
 }
 
-/* The slices depend on n and dim alone, so that the bits of a sum do not depend on threads. */
-static size_t aggi_slices(size_t n, size_t dim) {
-    const size_t most = n > 256 ? 4 : AGGI_SLICES, want = dim / AGGI_CHUNK;
-    return want < 1 ? 1 : want > most ? most : want;
+/* stride: as many numbers of a row are at hand at once */
+static void aggi_call_begin(aggi_call *c, const agg_desc *d, size_t stride, aggi_arena *a) {
+    memset(c, 0, sizeof *c);
+    c->desc = d;
+    c->dim = d->dim;
+    c->stride = stride;
+    c->slices = aggi_slices(d->n, d->dim);
+    c->avx2 = AGGI_HAS_AVX2;
+    aggi_layout(c, a);
 }
 
 /* Lays a call out in scratch; NULL: only counts. Returns the bytes needed, 0 if they do not fit a
    size_t. */
 static size_t aggi_begin(aggi_call *c, const agg_desc *d, void *scratch, size_t size) {
     aggi_arena a = aggi_arena_make(scratch, size);
-    memset(c, 0, sizeof *c);
-    c->desc = d;
-    c->dim = d->dim;
-    c->slices = aggi_slices(d->n, d->dim);
-    c->avx2 = AGGI_HAS_AVX2;
-    aggi_layout(c, &a);
+    aggi_call_begin(c, d, d->dim, &a);
     return aggi_arena_size(&a);
 }
 
@@ -6211,22 +7523,22 @@ static void aggi_all_dirty(const aggi_call *c) {
 static void aggi_collect(aggi_call *c, const agg_real *const *rows) {
     size_t i;
     for (i = 0; i < c->desc->n; i++) {
-        if (!rows[i]) continue;
+        if (!rows[i] || (c->desc->late && c->desc->late[i])) continue;
         c->sent.id[c->sent.n] = i;
         c->sent.row[c->sent.n++] = rows[i];
     }
-    c->report.dropped = c->desc->n - c->sent.n;
+    c->report.dropped = c->desc->n - c->report.late - c->sent.n;
     aggi_all_dirty(c);
 }
 
 /* part: for each row whether some number of the slice is not finite */
 static void aggi_scan_run(void *arg, size_t s) {
     const aggi_call *c = (const aggi_call *)arg;
-    const size_t begin = c->clean[s], end = aggi_slice_begin(c, s + 1);
+    const size_t begin = c->window.inside ? 0 : c->clean[s], end = aggi_slice_begin(c, s + 1);
     double *odd = c->part + s * c->sent.n;
     size_t i, at, width;
+    aggi_begin_sums(c, odd, c->sent.n);
     for (i = 0; i < c->sent.n; i++) {
-        odd[i] = 0;
         for (at = begin; at < end && odd[i] == 0; at += width) {
             width = aggi_width(at, end, AGGI_CHUNK);
             odd[i] = !AGGI_TWIN(c->avx2, aggi_scan_row)(c->sent.row[i] + at, width);
@@ -6238,10 +7550,11 @@ static void aggi_scan_run(void *arg, size_t s) {
    of all rows or a column has it, leave in c->clean how far they came: before that there is none.
    Other kernels come to their end. (Rows made by pre-aggregations are finite: whatever makes them
    looks at all rows sent.) */
-static void aggi_scan(aggi_call *c) {
+static int aggi_scan(aggi_call *c) {
     aggi_senders *sent = &c->sent;
     size_t i, s, m = 0;
-    aggi_run(c, aggi_scan_run, c);
+    const int status = aggi_run_leaving(c, aggi_scan_run, c, 0, c->part, sent->n * sizeof *c->part);
+    if (status) return status;
     for (i = 0; i < sent->n; i++) {
         double odd = 0;
         for (s = 0; s < c->slices; s++) odd += c->part[s * sent->n + i];
@@ -6252,6 +7565,7 @@ static void aggi_scan(aggi_call *c) {
     c->report.dropped += sent->n - m;
     sent->n = m;
     c->scanned = 1;
+    return AGG_OK;
 }
 
 /* the rows sent come into play */
@@ -6264,6 +7578,7 @@ static void aggi_play(aggi_call *c) {
         c->x[i] = c->sent.row[i];
         if (c->sent.id[i] == c->desc->pivot) c->pivot = i;
     }
+    c->mix[0].ready = c->mix[1].ready = 0;
 }
 
 static int aggi_pre_aggregate(aggi_call *c, size_t which) {
@@ -6276,8 +7591,21 @@ static int aggi_pre_aggregate(aggi_call *c, size_t which) {
     memset(m->member, 0, m->n_out * AGGI_WORDS(c->n) * sizeof *m->member);
     memset(m->kept, 0, m->n_out * sizeof *m->kept);
     status = pre->fill(c, m);
-    return status ? status : aggi_play_mix(c, m, pre->needs & AGGI_MIXER);
+    if (status) return status;
+    m->many = pre->needs & AGGI_MIXER;
+    m->ready = 1;
+    return aggi_play_mix(c, m);
 }
+
+/* is the row there that the rule trusts, if it does? */
+static int aggi_is_trust_kept(const aggi_call *c) {
+    if (aggi_trusts_other(c->desc))
+        return c->window.stages || aggi_all_finite(c->desc->trusted, c->dim);
+    return !(aggi_needs(c->desc) & AGGI_PIVOT) || c->pivot < c->n;
+}
+
+static int aggi_stages_rule(aggi_call *c);
+static void aggi_stages_suspect(agg_stages *st);
 
 /* pre-aggregations and rule on the rows sent; the result is in c->out */
 static int aggi_attempt(aggi_call *c) {
@@ -6286,12 +7614,12 @@ static int aggi_attempt(aggi_call *c) {
     int status, combined;
     if (c->report.dropped > c->desc->f) return AGG_ERR_ROWS;
     aggi_play(c);
-    if ((rule->needs & AGGI_PIVOT) && c->pivot == c->n) return AGG_ERR_PIVOT;
+    if (!aggi_is_trust_kept(c)) return AGG_ERR_PIVOT;
     c->total = 1;
     c->report.nodes = 0;
     status = aggi_pre_aggregate(c, 0);
     if (status == AGG_OK) status = aggi_pre_aggregate(c, 1);
-    if (status == AGG_OK) status = rule->run(c);
+    if (status == AGG_OK) status = c->window.stages ? aggi_stages_rule(c) : rule->run(c);
     if (status != AGG_OK && status != AGG_INEXACT) return status;
     if (rule->result == AGGI_WRITTEN) return status;
     blend = aggi_result(c);
@@ -6306,15 +7634,17 @@ static int aggi_attempt(aggi_call *c) {
    with a NaN or Inf are dropped, and the second attempt is made without them. Its rows are finite,
    so a sum that is not has overflowed, and kernels that see c->scanned do it again by a slower,
    safe route.
-   Random numbers are drawn once: before bucketing the rows are scanned. */
+   Random numbers are drawn once: before they are, the rows are scanned. */
 static int aggi_aggregate(aggi_call *c) {
-    int status;
-    if (aggi_needs(c->desc) & AGGI_RNG) aggi_scan(c);
-    status = aggi_attempt(c);
+    int status = AGG_OK;
+    if ((aggi_needs(c->desc) & AGGI_RNG) || c->suspect) status = aggi_scan(c);
+    if (status == AGG_OK) status = aggi_attempt(c);
     if (status != AGGI_NOT_FINITE) return status;
-    AGG_ASSERT(!c->scanned);
-    aggi_scan(c);
-    return aggi_attempt(c);
+    AGG_ASSERT(!c->scanned || c->window.stages);
+    if (c->scanned) return AGG_ERR_ARG; /* finite rows leave no such sums: they were put */
+    if (c->window.stages) aggi_stages_suspect(c->window.stages);
+    status = aggi_scan(c);
+    return status ? status : aggi_attempt(c);
 }
 
 /* back from the rows the rule saw, c->weight, through the pre-aggregations to those sent */
@@ -6341,19 +7671,47 @@ static void aggi_report_weights(aggi_call *c) {
 }
 
 /* the attempt succeeded, so all rows are finite, scanned or not */
-static void aggi_report_suspicion(aggi_call *c) {
+static int aggi_report_suspicion(aggi_call *c) {
     const double infinity = aggi_infinity();
     double usual;
     size_t i;
+    int status;
     c->scanned = 1;
-    (void)aggi_find_roots(c, c->sent.row, c->sent.n, c->out, c->key);
+    status = aggi_find_roots(c, c->sent.row, c->sent.n, c->out, c->key);
+    if (status) return status;
     aggi_rank(c->item, c->key, c->sent.n, c->sent.n);
     usual = aggi_median_root(c->item, c->sent.n);
-    for (i = 0; i < c->desc->n; i++) c->report.suspicion[i] = infinity;
+    for (i = 0; i < c->desc->n; i++)
+        c->report.suspicion[i] = c->desc->late && c->desc->late[i] ? 0 : infinity;
     for (i = 0; i < c->sent.n; i++) {
         const double beyond = c->key[i] > 0 ? infinity : 1;
         c->report.suspicion[c->sent.id[i]] = usual > 0 ? aggi_ratio(c->key[i], usual) : beyond;
     }
+    return AGG_OK;
+}
+
+/* the attempt ended so: fills in the report, if there is one */
+static int aggi_report(aggi_call *c, int status, agg_report *report) {
+    if (status == AGGI_PENDING) return status;
+    if (status > AGG_INEXACT) {
+        if (report) report->dropped = c->report.dropped;
+        if (report) report->late = c->report.late;
+        return status;
+    }
+    if (c->report.suspicion) {
+        const int found = aggi_report_suspicion(c);
+        if (found) return found;
+    }
+    if (c->report.weight) aggi_report_weights(c);
+    if (report) *report = c->report;
+    return status;
+}
+
+/* what the report asks for */
+static void aggi_report_begin(aggi_call *c, const agg_report *report, size_t late) {
+    c->report.weight = report ? report->weight : NULL;
+    c->report.suspicion = report ? report->suspicion : NULL;
+    c->report.late = late;
 }
 
 AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
@@ -6367,40 +7725,527 @@ AGG_API agg_desc agg_make_desc(agg_rule rule, size_t n, size_t dim, size_t f) {
 }
 
 AGG_API size_t agg_scratch_size(const agg_desc *d) {
+    aggi_complaint unsaid;
     aggi_call c;
-    return aggi_validate(d) == AGG_OK ? aggi_begin(&c, d, NULL, 0) : 0;
+    return aggi_validate(d, &unsaid) == AGG_OK ? aggi_begin(&c, d, NULL, 0) : 0;
+}
+
+AGG_API agg_status agg_explain(const agg_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    aggi_complaint c;
+    agg_status s = aggi_validate(d, &c);
+    if (s == AGG_OK && !agg_scratch_size(d))
+        s = aggi_refuse(&c, AGG_ERR_SIZE, "n is # and dim is #: sizes overflow", (double)d->n,
+                        (double)d->dim);
+    if (s == AGG_OK)
+        c.text = (aggi_needs(d) & AGGI_BASELINE) && d->f
+                     ? "ok, but the mean survives no adversary, whatever f is"
+                     : "ok";
+    aggi_say_complaint(&w, &c);
+    return s;
 }
 
 AGG_API agg_status agg_aggregate(const agg_desc *d, const agg_real *const *rows, agg_real *out,
                                  void *scratch, size_t scratch_size, agg_report *report) {
-    const agg_status valid = aggi_validate(d);
+    aggi_complaint unsaid;
+    const agg_status valid = aggi_validate(d, &unsaid);
     aggi_call c;
-    size_t need;
+    size_t need, late;
     int status;
     if (valid != AGG_OK) return valid;
     if (!rows || !out || !scratch) return AGG_ERR_ARG;
+    late = aggi_count_late(d);
+    if (aggi_check_rows(d, d->n - late, &need, &unsaid) != AGG_OK) return AGG_ERR_BOUND;
     need = aggi_begin(&c, d, scratch, scratch_size);
     if (!need) return AGG_ERR_SIZE;
     if (scratch_size < need) return AGG_ERR_SCRATCH;
     AGG_ASSERT(c.out); /* what is large enough wherever it begins is so here */
-    if (report) {
-        c.report.weight = report->weight;
-        c.report.suspicion = report->suspicion;
-    }
+    aggi_report_begin(&c, report, late);
     aggi_collect(&c, rows);
-    status = aggi_aggregate(&c);
-    if (status > AGG_INEXACT) {
-        if (report) report->dropped = c.report.dropped;
-        return (agg_status)status;
-    }
-    memcpy(out, c.out, d->dim * sizeof *out);
-    if (c.report.weight) aggi_report_weights(&c);
-    if (c.report.suspicion) aggi_report_suspicion(&c);
-    if (report) *report = c.report;
+    status = aggi_report(&c, aggi_aggregate(&c), report);
+    if (status <= AGG_INEXACT) memcpy(out, c.out, d->dim * sizeof *out);
     return (agg_status)status;
 }
 
-/* ---- 15 what a host can ask ------------------------------------------------------------------ */
+/* ---- 15 stages ------------------------------------------------------------------------------- */
+
+/* A call whose rows are not at hand. agg_stages_decide() makes the call (14) as if they were: c->x
+   points to places where windows may be, which nobody looks at but jobs. Where a job is to run over
+   the slices, it is noted down (st->task), and AGGI_PENDING goes back all the way. agg_stages_add()
+   then runs the job on one window after the other. When all slices are done, the call is made once
+   more from its beginning: what jobs left before is in a log, so that it comes as far as the next
+   job, and so on. Pre-aggregations are made anew for each window. Nothing else is different, so the
+   bits are not. */
+
+#define AGGI_PARTS ((size_t)64) /* of a pass: slices, or groups of a sample */
+
+/* any job's arg */
+typedef union aggi_arg {
+    aggi_pairs_job pairs;
+    aggi_peek peek;
+    aggi_roots_job roots;
+    aggi_combine_job combine;
+    aggi_window_job window;
+    aggi_gm_job gm;
+    aggi_trust_job trust;
+} aggi_arg;
+
+/* A pointer to a row that the call has somewhere; it goes to the window that is at hand. */
+typedef struct aggi_slot {
+    const agg_real **at;
+    size_t row;
+} aggi_slot;
+
+/* what a rule left that mixes rows */
+typedef struct aggi_decision {
+    int made, status;
+    double *weight, total; /* n */
+    agg_report report;
+} aggi_decision;
+
+struct agg_stages {
+    aggi_call c, fresh;       /* the call, and how it begins */
+    agg_desc desc;            /* the caller's, with pointers to windows and our rng */
+    const agg_real *given[2]; /* the caller's start and trusted row, */
+    agg_real *shown[2];       /* and what is at hand of them */
+    agg_rng rng;              /* the caller's */
+    uint64_t *drawn;          /* 2 n: what it gave */
+    size_t draws, known;      /* drawn from there this time, and ever */
+    agg_report *report;
+    agg_real *row;           /* n x window: where rows may be loaded to */
+    const agg_real **sent;   /* n: the places there, NULL for those that are missing */
+    aggi_slot *slot;         /* 5 n + 8: where the call has such a place, */
+    size_t slots;            /* so many times */
+    unsigned char *log;      /* what jobs left */
+    size_t used, at;         /* bytes of it, and how far the call came */
+    aggi_task task;          /* the pass: a job, */
+    aggi_arg arg;            /* its argument, */
+    size_t parts, step;      /* its parts, and how far groups of a sample are apart, */
+    size_t width;            /* so many numbers each; 0: the parts are slices */
+    size_t done[AGGI_PARTS]; /* up to where a part was added */
+    int pending;             /* it is to be made */
+    int ended, status;       /* no more passes, and how the call ended */
+    aggi_decision decision;
+    const agg_real **x; /* n: rows being mixed, */
+    aggi_terms terms;   /* their sums */
+    int *mixed;         /* and what these have to say */
+};
+
+/* random numbers come from the log as well */
+static uint64_t aggi_stages_draw(void *self) {
+    agg_stages *st = (agg_stages *)self;
+    if (st->draws == st->known) st->drawn[st->known++] = st->rng.next(st->rng.self);
+    return st->drawn[st->draws++];
+}
+
+static size_t aggi_eights(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+/* bytes that a task leaves in the log, before the statuses */
+static size_t aggi_task_size(const aggi_call *c, const aggi_task *t) {
+    return aggi_eights(t->added ? t->bytes : c->slices * t->bytes);
+}
+
+static size_t aggi_status_size(const aggi_call *c) {
+    return aggi_eights(c->slices * sizeof *c->status);
+}
+
+static void aggi_peek_run(void *arg, size_t g) {
+    const aggi_peek *p = (const aggi_peek *)arg;
+    agg_real *to = p->to + g * aggi_peek_count(p) * p->width;
+    size_t i;
+    for (i = 0; i < p->n; i++, to += p->width) memcpy(to, p->row[i], p->width * sizeof *to);
+    if (p->center) memcpy(to, p->center, p->width * sizeof *to);
+}
+
+/* is it the place of a row? */
+static void aggi_slot_add(agg_stages *st, const agg_real **at) {
+    const uintptr_t place = (uintptr_t)*at, first = (uintptr_t)st->row;
+    const size_t row = (size_t)(place - first) / (st->c.stride * sizeof *st->row);
+    if (!*at || place < first || row >= st->desc.n) return;
+    st->slot[st->slots].at = at;
+    st->slot[st->slots++].row = row;
+}
+
+static void aggi_slots_add(agg_stages *st, const agg_real **at, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++) aggi_slot_add(st, at + i);
+}
+
+/* every pointer to a row that a job or a mix could follow */
+static void aggi_stages_slots(agg_stages *st) {
+    aggi_call *c = &st->c;
+    st->slots = 0;
+    aggi_slots_add(st, c->sent.row, c->sent.n);
+    aggi_slots_add(st, c->x, c->n);
+    aggi_slots_add(st, c->terms.row, c->terms.n);
+    aggi_slots_add(st, &c->terms.base, 1);
+    aggi_slots_add(st, c->picked.row, c->picked.row ? st->desc.n + 1 : 0);
+    aggi_slots_add(st, &c->mix[0].base, 1);
+    aggi_slots_add(st, &c->mix[1].base, 1);
+    if (st->task.job == aggi_roots_run) aggi_slots_add(st, &st->arg.roots.center, 1);
+    if (st->task.job == aggi_peek_run) aggi_slots_add(st, &st->arg.peek.center, 1);
+    if (st->task.job == aggi_trust_dots) aggi_slots_add(st, &st->arg.trust.g, 1);
+}
+
+/* a pass has to be made */
+static int aggi_stages_note(agg_stages *st, const aggi_task *t, size_t parts, size_t step,
+                            size_t width) {
+    size_t p;
+    AGG_ASSERT(t->arg_size <= sizeof st->arg && parts <= AGGI_PARTS);
+    st->task = *t;
+    if (t->arg_size) {
+        memcpy(&st->arg, t->arg, t->arg_size);
+        st->task.arg = &st->arg;
+    }
+    aggi_stages_slots(st);
+    st->parts = parts;
+    st->step = step;
+    st->width = width;
+    for (p = 0; p < parts; p++) agg_stages_part(st, p, &st->done[p], &width);
+    st->pending = 1;
+    return AGGI_PENDING;
+}
+
+/* what the job left when its pass was made; or it is to be made now */
+static int aggi_stages_run(const aggi_call *c, const aggi_task *t) {
+    agg_stages *st = c->window.stages;
+    const size_t size = aggi_task_size(c, t), all = size + aggi_status_size(c);
+    if (st->at == st->used) {
+        memset(c->status, 0, c->slices * sizeof *c->status);
+        return aggi_stages_note(st, t, c->slices, 0, 0);
+    }
+    memcpy(t->left, st->log + st->at, size);
+    memcpy(c->status, st->log + st->at + size, c->slices * sizeof *c->status);
+    st->at += all;
+    return AGG_OK;
+}
+
+/* p->to = what was seen; it is in the log */
+static int aggi_stages_peek(aggi_peek *p) {
+    agg_stages *st = p->c->window.stages;
+    aggi_task t;
+    p->to = (agg_real *)(void *)(st->log + st->at);
+    t.job = aggi_peek_run;
+    t.arg = p;
+    t.arg_size = sizeof *p;
+    t.left = p->to;
+    t.bytes = aggi_peek_count(p) * p->width * sizeof *p->to;
+    t.added = 0;
+    if (st->at == st->used) return aggi_stages_note(st, &t, p->groups, p->step, p->width);
+    st->at += aggi_eights(p->groups * t.bytes);
+    return AGG_OK;
+}
+
+/* The pass is made: its sums go to the log. */
+static void aggi_stages_commit(agg_stages *st) {
+    const aggi_task *t = &st->task;
+    const aggi_call *c = &st->c;
+    unsigned char *to = st->log + st->used;
+    st->pending = 0;
+    if (st->width) {
+        st->used += aggi_eights(st->parts * t->bytes);
+        return;
+    }
+    if (t->added) aggi_sum_slices((double *)t->left, c->slices, t->bytes / sizeof(double));
+    memcpy(to, t->left, aggi_task_size(c, t));
+    memcpy(to + aggi_task_size(c, t), c->status, c->slices * sizeof *c->status);
+    st->used += aggi_task_size(c, t) + aggi_status_size(c);
+}
+
+/* A row is not finite: the log is of no use, the rows are scanned. */
+static void aggi_stages_suspect(agg_stages *st) {
+    st->used = st->at = 0;
+    st->c.suspect = st->fresh.suspect = 1;
+    st->decision.made = 0;
+}
+
+/* The rule. What a search found is kept, and what it was found from is not needed any more. */
+static int aggi_stages_rule(aggi_call *c) {
+    agg_stages *st = c->window.stages;
+    const aggi_rule *rule = &aggi_rules[c->desc->rule];
+    aggi_decision *d = &st->decision;
+    const size_t begin = st->at;
+    if (!d->made) {
+        d->status = rule->run(c);
+        if (rule->result == AGGI_WRITTEN || d->status < AGG_OK) return d->status;
+        d->made = 1;
+        memcpy(d->weight, c->weight, c->n * sizeof *d->weight);
+        d->total = c->total;
+        d->report = c->report;
+        st->used = st->at = begin;
+    }
+    memcpy(c->weight, d->weight, c->n * sizeof *d->weight);
+    c->total = d->total;
+    c->report = d->report;
+    return d->status;
+}
+
+/* ---- their memory */
+
+static aggi_course aggi_course_of(const agg_desc *d) {
+    const aggi_course *rule = &aggi_rules[d->rule].course;
+    const size_t most = (size_t)-1 / 4096, times = aggi_or(d->iterations, 3);
+    aggi_course c = *rule;
+    size_t i;
+    for (i = 0; i < 2; i++) {
+        c.pairs += aggi_pres[d->pre[i]].course.pairs;
+        c.roots += aggi_pres[d->pre[i]].course.roots;
+    }
+    if (rule->each) {
+        c.roots += times < most ? times : most;
+        c.passes += times < most ? times : most;
+    }
+    c.roots++;  /* suspicion */
+    c.passes++; /* scan */
+    return c;
+}
+
+/* bytes of the log; every pass is counted at its largest */
+static size_t aggi_log_size(const agg_desc *d, size_t slices, aggi_arena *a) {
+    const aggi_course c = aggi_course_of(d);
+    const size_t n = d->n, sums = sizeof(double) * (slices * n + 2 * n + 1), status = 2 * 64;
+    aggi_arena log = aggi_arena_make(NULL, 0);
+    (void)aggi_take(&log, c.pairs, n * AGGI_PACKED * sizeof(agg_real));
+    (void)aggi_take(&log, 11 * c.pairs, c.pairs ? aggi_gram_sums(n) * sizeof(double) + status : 0);
+    (void)aggi_take(&log, 8 * c.roots, (n + 1) * sizeof(agg_real));
+    (void)aggi_take(&log, 3 * c.roots + c.passes, sums + status);
+    if (aggi_needs(d) & AGGI_TRUSTED) (void)aggi_take(&log, slices * n, 8 * sizeof(double));
+    a->bad |= log.bad;
+    return log.used;
+}
+
+/* whole chunks, or all of a short row */
+static size_t aggi_window_width(const agg_desc *d, size_t window) {
+    return window >= d->dim ? d->dim : window / AGGI_CHUNK * AGGI_CHUNK;
+}
+
+/* NULL: only counts, in `counted` */
+static agg_stages *aggi_stages_layout(const agg_desc *d, size_t window, aggi_arena *a,
+                                      agg_stages *counted) {
+    const size_t n = d->n;
+    size_t i;
+    agg_stages *real = (agg_stages *)aggi_take(a, 1, sizeof *real), *st = real ? real : counted;
+    memset(st, 0, sizeof *st);
+    st->desc = *d;
+    st->desc.jobs.run = NULL;
+    aggi_call_begin(&st->c, &st->desc, window, a);
+    if (a->bad) return NULL;
+    st->drawn = (uint64_t *)aggi_take(a, 2 * n, sizeof *st->drawn);
+    st->sent = aggi_take_rows(a, n);
+    st->row = (agg_real *)aggi_take(a, n, window * sizeof *st->row);
+    st->decision.weight = aggi_take_f64(a, n);
+    st->x = aggi_take_rows(a, n);
+    st->slot = (aggi_slot *)aggi_take(a, 5 * n + 8, sizeof *st->slot);
+    st->mixed = (int *)aggi_take(a, st->c.slices, sizeof *st->mixed);
+    aggi_terms_layout(&st->terms, a, n + 1, window);
+    st->given[0] = d->start;
+    st->given[1] = d->trusted;
+    for (i = 0; i < 2; i++)
+        if (st->given[i]) st->shown[i] = aggi_take_real(a, window);
+    st->desc.start = st->shown[0];
+    st->desc.trusted = st->shown[1];
+    st->log = (unsigned char *)aggi_take(a, aggi_log_size(d, st->c.slices, a), 1);
+    return real;
+}
+
+/* every check before a row is looked at */
+static agg_status aggi_stages_valid(const agg_desc *d, size_t window) {
+    aggi_complaint unsaid;
+    const agg_status valid = aggi_validate(d, &unsaid);
+    if (valid != AGG_OK) return valid;
+    if (!aggi_rules[d->rule].course.passes) return AGG_ERR_STAGES;
+    return aggi_window_width(d, window) ? AGG_OK : AGG_ERR_ARG;
+}
+
+AGG_API size_t agg_stages_size(const agg_desc *d, size_t window) {
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    agg_stages counted;
+    if (aggi_stages_valid(d, window) != AGG_OK) return 0;
+    (void)aggi_stages_layout(d, aggi_window_width(d, window), &a, &counted);
+    return aggi_arena_size(&a);
+}
+
+/* the rows given must be finite: they are the host's own */
+static agg_status aggi_stages_trust(const agg_desc *d) {
+    if (d->rule == AGG_CCLIP && d->start && !aggi_all_finite(d->start, d->dim)) return AGG_ERR_ARG;
+    return aggi_trusts_other(d) && !aggi_all_finite(d->trusted, d->dim) ? AGG_ERR_PIVOT : AGG_OK;
+}
+
+/* everything else in its place */
+static void aggi_stages_fill(agg_stages *st, const unsigned char *missing, agg_report *report) {
+    size_t i;
+    st->rng = st->desc.rng;
+    st->desc.rng.next = aggi_stages_draw;
+    st->desc.rng.self = st;
+    for (i = 0; i < st->desc.n; i++)
+        st->sent[i] = missing && missing[i] ? NULL : agg_stages_row(st, i);
+    st->report = report;
+    aggi_report_begin(&st->c, report, aggi_count_late(&st->desc));
+    st->c.window.stages = st;
+    st->fresh = st->c;
+}
+
+AGG_API agg_status agg_stages_begin(agg_stages **stages, const agg_desc *d, size_t window,
+                                    const unsigned char *missing, agg_report *report, void *memory,
+                                    size_t size) {
+    aggi_arena a = aggi_arena_make(memory, size);
+    agg_status status = aggi_stages_valid(d, window);
+    aggi_complaint unsaid;
+    agg_stages unused, *st;
+    size_t need;
+    if (status != AGG_OK) return status;
+    if (!stages || !memory) return AGG_ERR_ARG;
+    status = aggi_check_rows(d, d->n - aggi_count_late(d), &need, &unsaid);
+    if (status == AGG_OK) status = aggi_stages_trust(d);
+    if (status != AGG_OK) return status;
+    need = agg_stages_size(d, window);
+    if (!need) return AGG_ERR_SIZE;
+    if (size < need) return AGG_ERR_SCRATCH;
+    st = aggi_stages_layout(d, aggi_window_width(d, window), &a, &unused);
+    AGG_ASSERT(st && st->log);
+    aggi_stages_fill(st, missing, report);
+    *stages = st;
+    return AGG_OK;
+}
+
+/* ---- a pass */
+
+AGG_API size_t agg_slices(size_t n, size_t dim) { return aggi_slices(n, dim); }
+
+AGG_API size_t agg_slice_begin(size_t n, size_t dim, size_t s) {
+    const size_t slices = aggi_slices(n, dim);
+    return aggi_slice_of(dim, slices, s < slices ? s : slices);
+}
+
+AGG_API size_t agg_stages_parts(const agg_stages *st) { return st->pending ? st->parts : 0; }
+
+AGG_API void agg_stages_part(const agg_stages *st, size_t part, size_t *at, size_t *width) {
+    *at = st->width ? part * st->step : aggi_slice_of(st->c.dim, st->c.slices, part);
+    *width = st->width ? st->width : aggi_slice_of(st->c.dim, st->c.slices, part + 1) - *at;
+}
+
+AGG_API agg_real *agg_stages_row(const agg_stages *st, size_t i) {
+    return st->row + i * st->c.stride;
+}
+
+/* the numbers of a row that is missing */
+static void aggi_fill_nan(agg_real *to, size_t width) {
+    size_t k;
+    for (k = 0; k < width; k++) to[k] = (agg_real)aggi_from_bits(AGGI_NAN);
+}
+
+/* the call's pointers go to these rows */
+static void aggi_stages_load(agg_stages *st, size_t at, size_t width, const agg_real *const *rows) {
+    size_t i;
+    for (i = 0; i < st->desc.n; i++)
+        if (!rows[i]) aggi_fill_nan(agg_stages_row(st, i), width);
+    for (i = 0; i < st->slots; i++) {
+        const size_t row = st->slot[i].row;
+        *st->slot[i].at = rows[row] ? rows[row] : agg_stages_row(st, row);
+    }
+    st->c.terms.dim = st->terms.dim = width;
+    for (i = 0; i < 2; i++)
+        if (st->given[i]) memcpy(st->shown[i], st->given[i] + at, width * sizeof *st->shown[i]);
+}
+
+/* the rows that pre-aggregations make of those at hand */
+static void aggi_stages_mix(const agg_stages *st) {
+    aggi_call c = st->c;
+    size_t i;
+    if (!c.mix[0].ready && !c.mix[1].ready) return;
+    c.window.slice = 0;
+    c.window.goes_on = 0;
+    c.x = st->x;
+    c.terms = st->terms;
+    c.status = st->mixed;
+    c.n = c.sent.n;
+    for (i = 0; i < c.n; i++) c.x[i] = c.sent.row[i];
+    for (i = 0; i < 2; i++)
+        if (c.mix[i].ready) (void)aggi_play_mix(&c, &c.mix[i]);
+}
+
+/* is that the next window of the part? */
+static int aggi_stages_expects(const agg_stages *st, size_t part, size_t at, size_t width) {
+    size_t begin, all;
+    if (part >= agg_stages_parts(st) || at != st->done[part] || !width) return 0;
+    agg_stages_part(st, part, &begin, &all);
+    if (width > st->c.stride || width > begin + all - at) return 0;
+    return width % AGGI_CHUNK == 0 || at + width == begin + all;
+}
+
+AGG_API agg_status agg_stages_add(agg_stages *st, size_t part, size_t at, size_t width,
+                                  const agg_real *const *rows, agg_real *out) {
+    aggi_at_hand *w = &st->c.window;
+    size_t begin, all;
+    if (!rows || !out || !aggi_stages_expects(st, part, at, width)) return AGG_ERR_ARG;
+    st->done[part] += width;
+    if (!st->width && st->c.status[part]) return AGG_OK; /* no more is to be found */
+    agg_stages_part(st, part, &begin, &all);
+    aggi_stages_load(st, at, width, rows);
+    memcpy(st->c.out, out, width * sizeof *out);
+    w->inside = 1;
+    w->slice = part;
+    w->width = width;
+    w->goes_on = at > begin;
+    aggi_stages_mix(st);
+    st->task.job(st->task.arg, part);
+    w->inside = w->goes_on = 0;
+    memcpy(out, st->c.out, width * sizeof *out);
+    return AGG_OK;
+}
+
+AGG_API size_t agg_stages_sums_size(const agg_stages *st) {
+    return st->pending ? sizeof(double) + st->task.bytes : 0;
+}
+
+AGG_API void agg_stages_get(const agg_stages *st, size_t part, void *sums) {
+    double status;
+    if (part >= agg_stages_parts(st)) return;
+    status = st->width ? 0 : (double)st->c.status[part];
+    memcpy(sums, &status, sizeof status);
+    memcpy((unsigned char *)sums + sizeof status,
+           (const unsigned char *)st->task.left + part * st->task.bytes, st->task.bytes);
+}
+
+AGG_API void agg_stages_put(agg_stages *st, size_t part, const void *sums) {
+    size_t begin, all;
+    double status;
+    if (part >= agg_stages_parts(st)) return; /* its number may have come over a wire */
+    memcpy(&status, sums, sizeof status);
+    if (!st->width) st->c.status[part] = status < 0 ? AGGI_NOT_FINITE : AGG_OK;
+    memcpy((unsigned char *)st->task.left + part * st->task.bytes,
+           (const unsigned char *)sums + sizeof status, st->task.bytes);
+    agg_stages_part(st, part, &begin, &all);
+    st->done[part] = begin + all;
+}
+
+/* is every part added or put? */
+static int aggi_stages_complete(const agg_stages *st) {
+    size_t p, begin, all;
+    for (p = 0; p < st->parts; p++) {
+        agg_stages_part(st, p, &begin, &all);
+        if (st->done[p] != begin + all) return 0;
+    }
+    return 1;
+}
+
+AGG_API agg_status agg_stages_decide(agg_stages *st) {
+    int status;
+    if (st->ended) return (agg_status)st->status;
+    if (st->pending && !aggi_stages_complete(st)) return AGG_ERR_ARG;
+    if (st->pending) aggi_stages_commit(st);
+    st->c = st->fresh;
+    st->at = st->draws = 0;
+    aggi_collect(&st->c, st->sent);
+    if (st->c.picked.row) memset(st->c.picked.row, 0, (st->desc.n + 1) * sizeof *st->c.picked.row);
+    status = aggi_report(&st->c, aggi_aggregate(&st->c), st->report);
+    if (status == AGGI_PENDING) return AGG_MORE;
+    st->ended = 1;
+    st->status = status;
+    return (agg_status)status;
+}
+
+/* ---- 16 what a host can ask ------------------------------------------------------------------ */
 
 AGG_API const char *agg_status_text(agg_status s) {
 #define AGG_X(id, text) text,
@@ -6557,7 +8402,7 @@ AGG_API agg_status agg_resilience(const agg_real *const *rows, size_t n, size_t 
     return AGG_OK;
 }
 
-/* ---- 16 attacks ------------------------------------------------------------------------------ */
+/* ---- 17 attacks ------------------------------------------------------------------------------ */
 
 /* What the adversary knows while it makes number k of its row. */
 typedef struct aggi_adversary {
@@ -6567,7 +8412,8 @@ typedef struct aggi_adversary {
     size_t honest_n, dim;
     double s;                     /* strength */
     double mine, mean, deviation; /* of number k: own, honest mean and standard deviation */
-    double range;                 /* max own - min own */
+    double size;                  /* what prepare() found out about all numbers */
+    size_t left;                  /* numbers still to be dropped */
 } aggi_adversary;
 
 /* Acklam's rational approximation, 1e-9: enough for attacks */
@@ -6602,84 +8448,813 @@ static double aggi_normal_quantile(double p) {
 /* (0,1), never an end */
 static double aggi_uniform(const agg_rng *rng) { return (aggi_draw53(rng) + 0.5) * AGGI_ULP53; }
 
-static double aggi_flip(const aggi_adversary *a, size_t k) {
+/* all rows and adversaries, 0: unknown */
+static size_t aggi_total(const agg_attack_desc *a) { return a->n || !a->rule ? a->n : a->rule->n; }
+
+static size_t aggi_bad(const agg_attack_desc *a) { return a->f || !a->rule ? a->f : a->rule->f; }
+
+/* mean, deviation and mine of number k */
+static void aggi_look(aggi_adversary *a, int reads, size_t k);
+
+static double aggi_strength(const agg_attack_desc *a);
+
+static double aggi_flip(aggi_adversary *a, size_t k) {
     (void)k;
     return -a->s * a->mine;
 }
 
-static double aggi_noise(const aggi_adversary *a, size_t k) {
+static double aggi_noise(aggi_adversary *a, size_t k) {
     (void)k;
-    return a->mine + a->s * a->range * (2 * aggi_uniform(&a->desc->rng) - 1);
+    return a->mine + a->s * a->size * (2 * aggi_uniform(&a->desc->rng) - 1);
 }
 
-static double aggi_gauss(const aggi_adversary *a, size_t k) {
+static double aggi_gauss(aggi_adversary *a, size_t k) {
     (void)k;
     return a->mine + a->s * aggi_normal_quantile(aggi_uniform(&a->desc->rng));
 }
 
-static double aggi_zero(const aggi_adversary *a, size_t k) {
+static double aggi_zero(aggi_adversary *a, size_t k) {
     (void)a;
     (void)k;
     return 0;
 }
 
-static double aggi_ipm(const aggi_adversary *a, size_t k) {
+static double aggi_ipm(aggi_adversary *a, size_t k) {
     (void)k;
     return -a->s * a->mean;
 }
 
-static double aggi_alie(const aggi_adversary *a, size_t k) {
+static double aggi_alie(aggi_adversary *a, size_t k) {
     (void)k;
     return a->mean - a->s * a->deviation;
 }
 
-static double aggi_mimic(const aggi_adversary *a, size_t k) {
+static double aggi_mimic(aggi_adversary *a, size_t k) {
     return (double)a->honest[a->desc->target][k];
 }
 
-static double aggi_inf(const aggi_adversary *a, size_t k) {
+static double aggi_inf(aggi_adversary *a, size_t k) {
     (void)a;
     return k % 2 ? -aggi_infinity() : aggi_infinity();
 }
 
-static double aggi_nan(const aggi_adversary *a, size_t k) {
+static double aggi_nan(aggi_adversary *a, size_t k) {
     (void)a;
     (void)k;
     return aggi_from_bits(AGGI_NAN);
 }
 
+/* beyond the honest numbers, on the side that the mean is not on */
+static double aggi_fang_trim(aggi_adversary *a, size_t k) {
+    const double b = 1 + (a->s - 1) * aggi_uniform(&a->desc->rng);
+    const double side = a->mean < 0 ? -1 : 1;
+    double end = side * (double)a->honest[0][k];
+    size_t i;
+    for (i = 1; i < a->honest_n; i++) end = aggi_min(end, side * (double)a->honest[i][k]);
+    return aggi_clamp(side * (end > 0 ? end / b : end * b));
+}
+
+static double aggi_avg_zero(aggi_adversary *a, size_t k) {
+    const double n = (double)aggi_total(a->desc), f = (double)aggi_bad(a->desc);
+    (void)k;
+    return aggi_clamp(-a->s * a->mean * ((n - f) / f));
+}
+
+static double aggi_large_noise(aggi_adversary *a, size_t k) {
+    (void)k;
+    return aggi_clamp(a->s * (2 * aggi_uniform(&a->desc->rng) - 1));
+}
+
+/* every set of as many numbers is equally likely (Knuth's algorithm S) */
+static double aggi_partial_drop(aggi_adversary *a, size_t k) {
+    const double rest = (double)(a->dim - k);
+    if (!(aggi_uniform(&a->desc->rng) * rest < (double)a->left)) return a->mine;
+    a->left--;
+    return 0;
+}
+
+static double aggi_blind_ipm(aggi_adversary *a, size_t k) {
+    return a->size > 0 ? aggi_clamp(-a->s * a->size * (double)a->desc->step[k]) : a->mine;
+}
+
 /* What an attack looks at. */
 enum {
-    AGGI_OWN = 1,      /* own, and if there is none the honest mean */
-    AGGI_RANGE = 2,    /* the range of own */
-    AGGI_HONEST = 4,   /* mean and deviation of the honest rows */
-    AGGI_TARGET = 8,   /* honest row desc.target */
-    AGGI_RANDOM = 16,  /* desc.rng */
-    AGGI_MAJORITY = 32 /* desc.n and desc.f, unless a strength is given */
+    AGGI_OWN = 1,          /* own, and if there is none the honest mean */
+    AGGI_HONEST = 4,       /* mean and deviation of the honest rows */
+    AGGI_TARGET = 8,       /* honest row desc.target */
+    AGGI_RANDOM = 16,      /* desc.rng */
+    AGGI_MAJORITY = 32,    /* n and f, unless a strength is given */
+    AGGI_CROWD = 64,       /* n and f, 0 < f < n */
+    AGGI_MINORITY = 128,   /* n and f, 0 < f < n/2 */
+    AGGI_UNDER_FIRE = 256, /* desc.rule */
+    AGGI_REMEMBERS = 512,  /* desc.memory */
+    AGGI_CONVICTS = 1024   /* not finite: it only gets its sender dropped */
 };
 
-/* A row for each attack, in the order of the enum; number makes number k of what is sent. A new one
-   is a name at the end of agg_attack_kind, a row and a function. */
+/* max own - min own */
+static void aggi_prepare_range(aggi_adversary *a) {
+    double low = DBL_MAX, high = -DBL_MAX;
+    size_t k;
+    for (k = 0; k < a->dim; k++) {
+        aggi_look(a, AGGI_OWN, k);
+        low = aggi_min(low, a->mine);
+        high = aggi_max(high, a->mine);
+    }
+    a->size = high - low;
+}
+
+static void aggi_prepare_drop(aggi_adversary *a) {
+    a->left = (size_t)(aggi_max(0, aggi_min(a->s, 1)) * (double)a->dim);
+}
+
+/* size = ||own|| / ||step||; 0: there is no step, or one of them is not finite */
+static void aggi_prepare_blind(aggi_adversary *a) {
+    aggi_norm own = {0, 0, 0}, step = {0, 0, 0};
+    const double shrink = aggi_pow2(-600), grow = aggi_pow2(600);
+    double ratio;
+    size_t k;
+    for (k = 0; a->desc->step && k < a->dim; k++) {
+        const double v = (double)a->desc->step[k];
+        aggi_look(a, AGGI_OWN, k);
+        aggi_norm_add(&own, a->mine, a->mine * shrink, a->mine * grow);
+        aggi_norm_add(&step, v, v * shrink, v * grow);
+    }
+    ratio = aggi_ratio(aggi_norm_root(&own), aggi_norm_root(&step));
+    a->size = aggi_finite(ratio) ? ratio : 0;
+}
+
+/* The work of an attack that makes whole rows and may try them on the rule. What is double is in
+   units of `unit`, a power of two near the largest honest number, so that no square overflows. */
+typedef struct aggi_plot {
+    const agg_attack_desc *desc;
+    const agg_real *own;
+    size_t n, f, dim;
+    const agg_real **seen; /* the rows seen that are finite */
+    size_t seen_n;
+    const agg_real **team; /* some of them: see aggi_choose_team() */
+    size_t team_n;
+    double unit;
+    double *mean, *deviation;
+    double mean_norm, typical; /* ||m||, mean of ||x_i|| */
+    const double *center;      /* x = center + t to, to of norm 1 */
+    double *to, *hidden;       /* hidden: the mean of the team */
+    double aside;              /* m . center / ||center||^2 */
+    double *before;            /* what the rule makes of the honest mean */
+    size_t which;              /* of `seen`: AGGI_TO_ROW */
+    double *key;               /* honest_n: norms, distances, weights */
+    aggi_item *item;           /* 2 honest_n */
+    agg_real *row, *kept, *best;
+    double kept_value, best_value;
+    /* the rule */
+    agg_desc rule;
+    const agg_real **rows; /* n: seen rows in turn, then row f times */
+    agg_real *result;
+    void *scratch;
+    size_t scratch_size;
+    double cosine, distance; /* of the last try */
+    agg_attack_outcome found;
+} aggi_plot;
+
+/* ---- directions */
+
+static double aggi_sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
+
+static double aggi_to_mean(const aggi_plot *p, size_t k) { return -p->mean[k]; }
+
+static double aggi_to_deviation(const aggi_plot *p, size_t k) { return -p->deviation[k]; }
+
+static double aggi_to_sign(const aggi_plot *p, size_t k) { return -aggi_sign(p->mean[k]); }
+
+/* -m without its part along the center */
+static double aggi_to_aside(const aggi_plot *p, size_t k) {
+    return p->aside * p->center[k] - p->mean[k];
+}
+
+static double aggi_to_before(const aggi_plot *p, size_t k) { return -p->before[k]; }
+
+static double aggi_to_above(const aggi_plot *p, size_t k) { return p->deviation[k]; }
+
+/* a deviation, each number away from the side that its mean is on */
+static double aggi_to_against(const aggi_plot *p, size_t k) {
+    return -aggi_sign(p->mean[k]) * p->deviation[k];
+}
+
+/* the honest number farthest on the other side */
+static double aggi_to_edge(const aggi_plot *p, size_t k) {
+    const double side = p->mean[k] < 0 ? -1 : 1;
+    double end = side * p->mean[k];
+    size_t i;
+    for (i = 0; i < p->seen_n; i++) end = aggi_min(end, side * (double)p->seen[i][k] / p->unit);
+    return side * end - p->mean[k];
+}
+
+static double aggi_to_row(const aggi_plot *p, size_t k) {
+    return (double)p->seen[p->which][k] / p->unit - p->mean[k];
+}
+
+static double aggi_to_best(const aggi_plot *p, size_t k) {
+    return (double)p->best[k] / p->unit - p->mean[k];
+}
+
+/* the first of them as in agg_attack_direction */
+enum {
+    AGGI_TO_ASIDE = AGG_DIRECTION_COUNT,
+    AGGI_TO_BEFORE,
+    AGGI_TO_ABOVE,
+    AGGI_TO_AGAINST,
+    AGGI_TO_EDGE,
+    AGGI_TO_BEST,
+    AGGI_TO_ROW /* and those after it: the rows */
+};
+
+static double (*const aggi_directions[])(const aggi_plot *p, size_t k) = {
+    NULL,          aggi_to_mean,    aggi_to_deviation, aggi_to_sign, aggi_to_aside, aggi_to_before,
+    aggi_to_above, aggi_to_against, aggi_to_edge,      aggi_to_best, aggi_to_row};
+
+static double aggi_norm2(const double *v, size_t dim) {
+    double sum = 0;
+    size_t k;
+    for (k = 0; k < dim; k++) sum += aggi_squared(v[k]);
+    return sum;
+}
+
+/* v of norm 1; returns what it was, 0: v is nothing but rounding beside `beside` */
+static double aggi_make_unit(double *v, size_t dim, double beside) {
+    const double norm = aggi_root0(aggi_norm2(v, dim));
+    size_t k;
+    if (!(norm > 1e-12 * beside)) return 0;
+    for (k = 0; k < dim; k++) v[k] /= norm;
+    return norm;
+}
+
+/* to = the direction, of norm 1; returns its own norm, 0: there is none */
+static double aggi_aim(aggi_plot *p, size_t direction) {
+    const size_t rows = AGGI_TO_ROW, d = direction < rows ? direction : rows;
+    size_t k;
+    p->which = direction - d;
+    if (d == AGGI_TO_ASIDE)
+        p->aside = aggi_dot(p->mean, p->center, p->dim) / aggi_norm2(p->center, p->dim);
+    if (!aggi_finite(p->aside)) p->aside = 0;
+    for (k = 0; k < p->dim; k++) p->to[k] = aggi_directions[d](p, k);
+    return aggi_make_unit(p->to, p->dim, p->mean_norm);
+}
+
+/* row = from + t to */
+static void aggi_put(aggi_plot *p, const double *from, double t) {
+    size_t k;
+    for (k = 0; k < p->dim; k++)
+        p->row[k] = (agg_real)aggi_clamp((from[k] + t * p->to[k]) * p->unit);
+}
+
+static void aggi_put_row(aggi_plot *p, const agg_real *row) {
+    memcpy(p->row, row, p->dim * sizeof *row);
+}
+
+/* ---- trying a row on the rule */
+
+/* a power of two near the largest of the numbers, and of `least` */
+static double aggi_unit(const agg_real *x, size_t dim, double least) {
+    size_t k;
+    for (k = 0; k < dim; k++) least = aggi_max(least, aggi_abs((double)x[k]));
+    return aggi_pow2(aggi_exponent(least));
+}
+
+/* cosine (0 if one of them is 0) of the result to v, and their distance */
+static double aggi_compare_result(const aggi_plot *p, const double *v, double *distance) {
+    const double unit = aggi_unit(p->result, p->dim, p->unit), scale = p->unit / unit;
+    double dot = 0, norm = 0, off = 0, length;
+    size_t k;
+    for (k = 0; k < p->dim; k++) {
+        const double r = (double)p->result[k] / unit;
+        dot += r * v[k];
+        norm += r * r;
+        off += aggi_squared(r - v[k] * scale);
+    }
+    *distance = aggi_root0(off) * unit;
+    length = aggi_root0(norm) * aggi_root0(aggi_norm2(v, p->dim));
+    return length > 0 ? aggi_max(-1, aggi_min(dot / length, 1)) : 0;
+}
+
+/* how strong the last try was */
+static double aggi_success(const aggi_plot *p) {
+    return p->desc->by_distance ? p->distance : -p->cosine;
+}
+
+/* what the rule makes of row; the strongest row of all is kept in best */
+static double aggi_try(aggi_plot *p) {
+    const agg_status s =
+        p->rule.n && aggi_all_finite(p->row, p->dim)
+            ? agg_aggregate(&p->rule, p->rows, p->result, p->scratch, p->scratch_size, NULL)
+            : AGG_ERR_ARG;
+    p->cosine = 1;
+    p->distance = 0;
+    if (s > AGG_INEXACT) return -2; /* weaker than anything */
+    p->found.evaluations++;
+    p->cosine = aggi_compare_result(p, p->mean, &p->distance);
+    if (aggi_success(p) > p->best_value) {
+        p->best_value = aggi_success(p);
+        p->found.cosine = p->cosine;
+        p->found.distance = p->distance;
+        p->found.kind = p->desc->kind;
+        memcpy(p->best, p->row, p->dim * sizeof *p->row);
+    }
+    return aggi_success(p);
+}
+
+/* the strongest row of one attack, by its own measure */
+static int aggi_keep(aggi_plot *p, double value) {
+    if (!(value > p->kept_value)) return 0;
+    p->kept_value = value;
+    memcpy(p->kept, p->row, p->dim * sizeof *p->row);
+    return 1;
+}
+
+/* ---- attacks that stay inside */
+
+/* squared distance of center to row i of the team; along: its part along to */
+static double aggi_apart(const aggi_plot *p, size_t i, double *along) {
+    double sum = 0;
+    size_t k;
+    *along = 0;
+    for (k = 0; k < p->dim; k++) {
+        const double off = p->center[k] - (double)p->team[i][k] / p->unit;
+        sum += off * off;
+        *along += off * p->to[k];
+    }
+    return sum;
+}
+
+/* squared distance of two rows seen */
+static double aggi_seen_apart(const aggi_plot *p, const agg_real *a, const agg_real *b) {
+    double sum = 0;
+    size_t k;
+    for (k = 0; k < p->dim; k++)
+        sum += aggi_squared((double)a[k] / p->unit - (double)b[k] / p->unit);
+    return sum;
+}
+
+/* of the team, squared */
+static double aggi_team_diameter(const aggi_plot *p) {
+    double most = 0;
+    size_t i, j;
+    for (i = 0; i < p->team_n; i++)
+        for (j = 0; j < i; j++) most = aggi_max(most, aggi_seen_apart(p, p->team[i], p->team[j]));
+    return most;
+}
+
+/* The largest t with center + t to within the diameter of every row of the team: the positive root
+   of t^2 + 2 b t = room, least over the rows. */
+static double aggi_reach_all(const aggi_plot *p) {
+    const double diameter = aggi_team_diameter(p);
+    double least = 4 * aggi_root0(diameter), b;
+    size_t i;
+    for (i = 0; i < p->team_n; i++) {
+        const double room = aggi_max(0, diameter - aggi_apart(p, i, &b));
+        const double root = aggi_root0(b * b + room);
+        least = aggi_min(least, b > 0 ? room / (b + root) : root - b);
+    }
+    return least;
+}
+
+/* The largest t with sum_i ||m + t to - x_i||^2 <= the least such sum of a row, which is t^2 <= the
+   least ||x_j - m||^2: both sums are sum_i ||x_i - m||^2 and n times the square. */
+static double aggi_reach_sum(const aggi_plot *p) {
+    double least = DBL_MAX, b;
+    size_t i;
+    for (i = 0; i < p->team_n; i++) least = aggi_min(least, aggi_apart(p, i, &b));
+    return aggi_root0(least);
+}
+
+/* center + t to, for the direction asked for, or the strongest; `usual` if nothing can be tried */
+static void aggi_stay_inside(aggi_plot *p, double (*reach)(const aggi_plot *p), size_t usual) {
+    const size_t asked = p->desc->direction ? (size_t)p->desc->direction : p->rule.n ? 0 : usual;
+    size_t d;
+    memset(p->to, 0, p->dim * sizeof *p->to);
+    aggi_put(p, p->center, 0);
+    (void)aggi_keep(p, -3);
+    for (d = 1; d <= AGGI_TO_ASIDE; d++) {
+        if ((asked && d != asked) || !(aggi_aim(p, d) > 0)) continue;
+        aggi_put(p, p->center, (1 - 1e-5) * reach(p)); /* rounding must not carry it out */
+        (void)aggi_keep(p, aggi_try(p));
+    }
+    aggi_put_row(p, p->kept);
+}
+
+static void aggi_min_max(aggi_plot *p) { aggi_stay_inside(p, aggi_reach_all, AGG_DIRECTION_MEAN); }
+
+static void aggi_min_sum(aggi_plot *p) { aggi_stay_inside(p, aggi_reach_sum, AGG_DIRECTION_MEAN); }
+
+/* how many of the rows seen a rule keeps that takes n-f of n, when f of them are adversaries' */
+static size_t aggi_company(const aggi_plot *p) {
+    const size_t keep =
+        (size_t)((double)p->seen_n * (double)(p->n - 2 * p->f) / (double)(p->n - p->f));
+    return keep ? keep : 1;
+}
+
+/* Team = the company of least diameter, as MDA finds it. Nobody attacks here, so f may be large. */
+static void aggi_choose_team(aggi_plot *p) {
+    agg_desc d = agg_make_desc(AGG_MDA, p->seen_n, p->dim, p->seen_n - aggi_company(p));
+    aggi_call c;
+    size_t i;
+    (void)aggi_begin(&c, &d, p->scratch, p->scratch_size);
+    c.report.weight = p->key;
+    aggi_collect(&c, p->seen);
+    (void)aggi_aggregate(&c);
+    aggi_report_weights(&c);
+    p->team_n = 0;
+    for (i = 0; i < p->seen_n; i++)
+        if (p->key[i] > 0) p->team[p->team_n++] = p->seen[i];
+}
+
+static void aggi_mda_fooling(aggi_plot *p) {
+    size_t i, k;
+    aggi_choose_team(p);
+    for (k = 0; k < p->dim; k++) {
+        p->hidden[k] = 0;
+        for (i = 0; i < p->team_n; i++)
+            p->hidden[k] += (double)p->team[i][k] / p->unit / (double)p->team_n;
+    }
+    p->center = p->hidden;
+    aggi_stay_inside(p, aggi_reach_all, AGGI_TO_ASIDE);
+}
+
+/* key[i] = norm of row i seen; item: in ascending order */
+static void aggi_rank_norms(aggi_plot *p) {
+    size_t i, k;
+    for (i = 0; i < p->seen_n; i++) {
+        p->key[i] = 0;
+        for (k = 0; k < p->dim; k++) p->key[i] += aggi_squared((double)p->seen[i][k] / p->unit);
+        p->key[i] = aggi_root0(p->key[i]);
+    }
+    aggi_rank(p->item, p->key, p->seen_n, p->seen_n);
+}
+
+static void aggi_anti_cge(aggi_plot *p) {
+    const size_t keep = aggi_company(p), first = keep < p->seen_n ? keep : p->seen_n - 1;
+    size_t i, k;
+    aggi_rank_norms(p);
+    for (k = 0; k < p->dim; k++) {
+        p->to[k] = 0;
+        for (i = 0; i < keep; i++) p->to[k] -= (double)p->seen[p->item[i].index][k] / p->unit;
+        p->hidden[k] = 0;
+    }
+    (void)aggi_make_unit(p->to, p->dim, 0);
+    aggi_put(p, p->hidden, (1 - 1e-5) * p->item[first].key);
+}
+
+/* ---- attacks on one rule */
+
+/* sum of the distances of row i seen to its count nearest others */
+static double aggi_krum_sum(aggi_plot *p, size_t i, size_t count) {
+    double sum = 0;
+    size_t j;
+    for (j = 0; j < p->seen_n; j++)
+        p->key[j] = aggi_root0(aggi_seen_apart(p, p->seen[i], p->seen[j]));
+    aggi_rank(p->item, p->key, p->seen_n, i);
+    for (j = 1; j <= count && j < p->seen_n; j++) sum += p->item[j].key;
+    return sum;
+}
+
+/* where L starts */
+static double aggi_fang_start(aggi_plot *p) {
+    const size_t nearest = p->n - p->f - 2, spare = p->n - 2 * p->f - 1;
+    const double root = aggi_root0((double)p->dim);
+    double least = DBL_MAX;
+    size_t i;
+    for (i = 0; i < p->seen_n; i++) least = aggi_min(least, aggi_krum_sum(p, i, nearest));
+    aggi_rank_norms(p);
+    return (least / (double)(spare ? spare : 1) + p->item[p->seen_n - 1].key) / root;
+}
+
+static int aggi_equal_rows(const agg_real *a, const agg_real *b, size_t dim) {
+    size_t k;
+    for (k = 0; k < dim; k++)
+        if (a[k] < b[k] || a[k] > b[k]) return 0;
+    return 1;
+}
+
+static void aggi_run_krum(aggi_plot *p, const agg_real *const *rows, size_t n, size_t f) {
+    const size_t most = agg_max_f(AGG_KRUM, n);
+    const agg_desc d = agg_make_desc(AGG_KRUM, n, p->dim, f < most ? f : most);
+    (void)agg_aggregate(&d, rows, p->result, p->scratch, p->scratch_size, NULL);
+}
+
+#define AGGI_HALVINGS 64
+
+static void aggi_fang_krum(aggi_plot *p) {
+    double large = aggi_fang_start(p);
+    size_t k, step;
+    aggi_run_krum(p, p->seen, p->seen_n, p->f);
+    for (k = 0; k < p->dim; k++) {
+        p->to[k] = -aggi_sign((double)p->result[k]);
+        p->hidden[k] = 0;
+    }
+    for (step = 0; step < AGGI_HALVINGS; step++, large /= 2) {
+        aggi_put(p, p->hidden, large);
+        aggi_run_krum(p, p->rows, p->n, p->f);
+        if (aggi_equal_rows(p->row, p->result, p->dim) || large * p->unit < 1e-5) break;
+    }
+}
+
+/* ---- attacks that search */
+
+#define AGGI_LINE_TRIES  16
+#define AGGI_SWEEP_TRIES 40
+#define AGGI_ANGLE_TRIES 10
+#define AGGI_CLIMB_TRIES 200
+#define AGGI_CLIMB_ROWS  16
+#define AGGI_MIMIC_TRIES 32
+
+/* distance of what the rule makes of m + t to */
+static double aggi_line_value(aggi_plot *p, double t) {
+    aggi_put(p, p->mean, t);
+    (void)aggi_try(p);
+    (void)aggi_keep(p, p->distance);
+    return p->distance;
+}
+
+/* from 0: on by delta while it gets better, delta twice as large each time; then to and fro, delta
+   0.8 times as large each time */
+static void aggi_search_line(aggi_plot *p, double delta) {
+    double best_t = 0, best = aggi_line_value(p, 0), t = 0, value;
+    int tries = 1, growing = 1;
+    for (; tries < AGGI_LINE_TRIES; tries++) {
+        if (growing || t < best_t)
+            t = growing ? best_t + delta : t + delta;
+        else
+            t = t - delta > 0 ? t - delta : best_t / 2;
+        value = aggi_line_value(p, t);
+        growing = growing && value > best;
+        delta *= growing ? 2 : 0.8;
+        if (!(value > best)) continue;
+        best = value;
+        best_t = t;
+    }
+}
+
+static void aggi_line_search(aggi_plot *p) {
+    const size_t asked = (size_t)p->desc->direction;
+    size_t d;
+    for (d = 1; d < AGG_DIRECTION_COUNT; d++) {
+        const double norm = asked && d != asked ? 0 : aggi_aim(p, d);
+        if (norm > 0) aggi_search_line(p, d == AGG_DIRECTION_SIGN ? p->mean_norm : norm);
+    }
+    if (p->kept_value < 0) (void)aggi_line_value(p, 0);
+    aggi_put_row(p, p->kept);
+}
+
+/* m + t to for t = 0.03 .. 30 times the usual honest norm, every so many of 40 */
+static void aggi_sweep(aggi_plot *p, int every) {
+    double t = 0.03 * p->typical;
+    int i;
+    for (i = 0; i < AGGI_SWEEP_TRIES; i++, t *= 1.1937766417144364) { /* 1000^(1/39) */
+        if (i % every) continue;
+        aggi_put(p, p->mean, t);
+        (void)aggi_try(p);
+        (void)aggi_keep(p, -p->cosine);
+    }
+}
+
+static void aggi_opt_cos(aggi_plot *p) {
+    const size_t asked = (size_t)p->desc->direction;
+    size_t d;
+    memset(p->to, 0, p->dim * sizeof *p->to);
+    aggi_put(p, p->mean, 0);
+    (void)aggi_keep(p, -3);
+    for (d = 1; d < AGG_DIRECTION_COUNT; d++)
+        if ((!asked || d == asked) && aggi_aim(p, d) > 0) aggi_sweep(p, 1);
+    aggi_put_row(p, p->kept);
+}
+
+/* before = what the rule makes of the honest mean in the adversaries' places */
+static void aggi_look_before(aggi_plot *p) {
+    size_t k;
+    memset(p->to, 0, p->dim * sizeof *p->to);
+    aggi_put(p, p->mean, 0);
+    memcpy(p->result, p->row, p->dim * sizeof *p->row);
+    (void)aggi_try(p);
+    for (k = 0; k < p->dim; k++) p->before[k] = (double)p->result[k] / p->unit;
+}
+
+/* how far the aggregate turns away from before: x is as long as `size` usual honest rows and has
+   the direction of before^ + t to, before^ being in hidden */
+static double aggi_turn(aggi_plot *p, double t, double size) {
+    double norm = 0, unused;
+    size_t k;
+    for (k = 0; k < p->dim; k++) norm += aggi_squared(p->hidden[k] + t * p->to[k]);
+    norm = norm > 0 ? aggi_root0(norm) : 1;
+    for (k = 0; k < p->dim; k++) {
+        const double x = (p->hidden[k] + t * p->to[k]) / norm;
+        p->row[k] = (agg_real)aggi_clamp(size * p->typical * x * p->unit);
+    }
+    return aggi_try(p) > -2 ? -aggi_compare_result(p, p->before, &unused) : -2;
+}
+
+/* at[0]: L, at[1]: the size. Stage 1 moves L, stage 2 the size, by +-l as the angle rises or falls,
+   l a third each time. */
+static void aggi_normalised(aggi_plot *p) {
+    const agg_attack_direction way = p->desc->direction;
+    const double root = aggi_root0((double)p->dim);
+    double at[2] = {1, 1}, last = -2, value, l;
+    int i, stage;
+    aggi_look_before(p);
+    (void)aggi_keep(p, -3);
+    memcpy(p->hidden, p->before, p->dim * sizeof *p->hidden);
+    (void)aggi_make_unit(p->hidden, p->dim, 0);
+    if (!(aggi_aim(p, (size_t)(way ? way : AGG_DIRECTION_SIGN)) > 0)) return;
+    for (stage = 0; stage < 2; stage++) {
+        for (i = 0, l = 1; i < AGGI_ANGLE_TRIES; i++, l /= 3) {
+            value = aggi_turn(p, at[0] * root, at[1]);
+            (void)aggi_keep(p, value);
+            at[stage] = aggi_max(0, at[stage] + (value > last ? l : -l));
+            last = value;
+        }
+    }
+    aggi_put_row(p, p->kept);
+}
+
+/* ---- attacks with a past */
+
+/* -1 times the part of (1, 1, ..) that is orthogonal to 0.9 last + 0.1 m, from the last aggregate:
+   sin 270 degrees is -1 and cos 270 degrees is 0 */
+static void aggi_rop(aggi_plot *p) {
+    const agg_real *last = p->desc->last;
+    const double ones = aggi_root0((double)p->dim);
+    double sum = 0, squares;
+    size_t k;
+    if (last && !aggi_all_finite(last, p->dim)) last = NULL;
+    for (k = 0; k < p->dim; k++) {
+        p->before[k] = last ? (double)last[k] / p->unit : p->mean[k];
+        p->hidden[k] = 0.9 * p->before[k] + 0.1 * p->mean[k];
+        sum += p->hidden[k];
+    }
+    squares = aggi_norm2(p->hidden, p->dim);
+    for (k = 0; k < p->dim; k++) p->to[k] = squares > 0 ? sum / squares * p->hidden[k] - 1 : -1;
+    if (!(aggi_make_unit(p->to, p->dim, ones) > 0)) memset(p->to, 0, p->dim * sizeof *p->to);
+    aggi_put(p, p->before, aggi_strength(p->desc) / p->unit);
+}
+
+static double aggi_recall(const aggi_plot *p, size_t i) {
+    double v;
+    memcpy(&v, (const unsigned char *)p->desc->memory + i * sizeof v, sizeof v);
+    return v;
+}
+
+static void aggi_remember(const aggi_plot *p, size_t i, double v) {
+    memcpy((unsigned char *)p->desc->memory + i * sizeof v, &v, sizeof v);
+}
+
+/* Memory is rounds, mu, z: 1 + 2 dim doubles. hidden = mu, before = z; returns the rounds, 0: there
+   were none, or what is there cannot be. */
+static double aggi_recall_rounds(aggi_plot *p) {
+    const double rounds = aggi_recall(p, 0);
+    size_t k;
+    for (k = 0; k < p->dim; k++) {
+        p->hidden[k] = aggi_recall(p, 1 + k) / p->unit;
+        p->before[k] = aggi_recall(p, 1 + p->dim + k);
+    }
+    if (aggi_within(rounds, 1, 1e15) && aggi_finite(aggi_norm2(p->hidden, p->dim)) &&
+        aggi_finite(aggi_norm2(p->before, p->dim)))
+        return rounds;
+    for (k = 0; k < p->dim; k++) {
+        p->hidden[k] = 0;
+        p->before[k] = aggi_normal_quantile(aggi_uniform(&p->desc->rng));
+    }
+    return 0;
+}
+
+/* z . (row i - mu) */
+static double aggi_score_along(const aggi_plot *p, size_t i) {
+    double sum = 0;
+    size_t k;
+    for (k = 0; k < p->dim; k++)
+        sum += p->before[k] * ((double)p->seen[i][k] / p->unit - p->hidden[k]);
+    return sum;
+}
+
+/* Oja's step: z and mu move on by 1/(1+t) */
+static void aggi_turn_oja(aggi_plot *p, double t) {
+    const double old = t / (1 + t), now = 1 / (1 + t);
+    size_t i, k;
+    for (k = 0; k < p->dim; k++) p->hidden[k] = old * p->hidden[k] + now * p->mean[k];
+    for (i = 0; i < p->seen_n; i++) p->key[i] = aggi_score_along(p, i);
+    for (k = 0; k < p->dim; k++) {
+        p->to[k] = 0;
+        for (i = 0; i < p->seen_n; i++)
+            p->to[k] += p->key[i] * ((double)p->seen[i][k] / p->unit - p->hidden[k]);
+    }
+    if (!(aggi_make_unit(p->to, p->dim, 0) > 0)) return;
+    for (k = 0; k < p->dim; k++) p->before[k] = old * p->before[k] + now * p->to[k];
+    (void)aggi_make_unit(p->before, p->dim, 0);
+}
+
+static void aggi_online_mimic(aggi_plot *p) {
+    const double rounds = aggi_recall_rounds(p);
+    size_t i, best = 0;
+    aggi_turn_oja(p, rounds);
+    for (i = 0; i < p->seen_n; i++) p->key[i] = aggi_score_along(p, i);
+    for (i = 1; i < p->seen_n; i++)
+        if (p->key[i] > p->key[best]) best = i;
+    aggi_put_row(p, p->seen[best]);
+    aggi_remember(p, 0, rounds + 1);
+    for (i = 0; i < p->dim; i++) {
+        aggi_remember(p, 1 + i, p->hidden[i] * p->unit);
+        aggi_remember(p, 1 + p->dim + i, p->before[i]);
+    }
+}
+
+static void aggi_worst(aggi_plot *p);
+
+/* A row for each attack, in the order of the enum: number makes number k of what is sent, after
+   prepare, if there is one; or make makes p->row as a whole. A new one is a name at the end of
+   agg_attack_kind, before worst's, a row and a function. */
 typedef struct aggi_attack {
     agg_attack_kind id;
     int reads;
     const char *name;
     double strength; /* by default; AGGI_MAJORITY: aggi_alie_z() */
-    double (*number)(const aggi_adversary *a, size_t k);
+    double (*number)(aggi_adversary *a, size_t k);
+    void (*prepare)(aggi_adversary *a);
+    void (*make)(aggi_plot *p);
 } aggi_attack;
 
 /* clang-format off */
 
 static const aggi_attack aggi_attacks[] = {
-    {AGG_ATTACK_SIGN_FLIP, AGGI_OWN,                            "sign flipping",  2.5, aggi_flip},
-    {AGG_ATTACK_NOISE,     AGGI_OWN | AGGI_RANGE | AGGI_RANDOM, "random noise",   3.0, aggi_noise},
-    {AGG_ATTACK_GAUSSIAN,  AGGI_OWN | AGGI_RANDOM,              "Gaussian noise", 1.0, aggi_gauss},
-    {AGG_ATTACK_ZERO,      0,                                   "zero",           1.0, aggi_zero},
-    {AGG_ATTACK_IPM,       AGGI_HONEST,                         "inner product",  0.5, aggi_ipm},
-    {AGG_ATTACK_ALIE,      AGGI_HONEST | AGGI_MAJORITY,         "ALIE",           0.0, aggi_alie},
-    {AGG_ATTACK_MIMIC,     AGGI_TARGET,                         "mimic",          1.0, aggi_mimic},
-    {AGG_ATTACK_INF,       0,                                   "Inf",            1.0, aggi_inf},
-    {AGG_ATTACK_NAN,       0,                                   "NaN",            1.0, aggi_nan},
+    {AGG_ATTACK_SIGN_FLIP, AGGI_OWN,
+     "sign flipping", 2.5,
+     aggi_flip, NULL, NULL},
+    {AGG_ATTACK_NOISE, AGGI_OWN | AGGI_RANDOM,
+     "random noise", 3.0,
+     aggi_noise, aggi_prepare_range, NULL},
+    {AGG_ATTACK_GAUSSIAN, AGGI_OWN | AGGI_RANDOM,
+     "Gaussian noise", 1.0,
+     aggi_gauss, NULL, NULL},
+    {AGG_ATTACK_ZERO, 0,
+     "zero", 1.0,
+     aggi_zero, NULL, NULL},
+    {AGG_ATTACK_IPM, AGGI_HONEST,
+     "inner product", 0.5,
+     aggi_ipm, NULL, NULL},
+    {AGG_ATTACK_ALIE, AGGI_HONEST | AGGI_MAJORITY,
+     "ALIE", 0.0,
+     aggi_alie, NULL, NULL},
+    {AGG_ATTACK_MIMIC, AGGI_TARGET,
+     "mimic", 1.0,
+     aggi_mimic, NULL, NULL},
+    {AGG_ATTACK_INF, AGGI_CONVICTS,
+     "Inf", 1.0,
+     aggi_inf, NULL, NULL},
+    {AGG_ATTACK_NAN, AGGI_CONVICTS,
+     "NaN", 1.0,
+     aggi_nan, NULL, NULL},
+    {AGG_ATTACK_LINE_SEARCH, AGGI_HONEST | AGGI_UNDER_FIRE,
+     "line search", 1.0,
+     NULL, NULL, aggi_line_search},
+    {AGG_ATTACK_OPT_COS, AGGI_HONEST | AGGI_UNDER_FIRE,
+     "opt-cos", 1.0,
+     NULL, NULL, aggi_opt_cos},
+    {AGG_ATTACK_MIN_MAX, AGGI_HONEST,
+     "Min-Max", 1.0,
+     NULL, NULL, aggi_min_max},
+    {AGG_ATTACK_MIN_SUM, AGGI_HONEST,
+     "Min-Sum", 1.0,
+     NULL, NULL, aggi_min_sum},
+    {AGG_ATTACK_FANG_TRIM, AGGI_HONEST | AGGI_RANDOM,
+     "Fang trim", 2.0,
+     aggi_fang_trim, NULL, NULL},
+    {AGG_ATTACK_FANG_KRUM, AGGI_HONEST | AGGI_MINORITY,
+     "Fang Krum", 1.0,
+     NULL, NULL, aggi_fang_krum},
+    {AGG_ATTACK_NORMALISED, AGGI_HONEST | AGGI_UNDER_FIRE,
+     "normalised attack", 1.0,
+     NULL, NULL, aggi_normalised},
+    {AGG_ATTACK_MDA_FOOLING, AGGI_HONEST | AGGI_MINORITY,
+     "MDA fooling", 1.0,
+     NULL, NULL, aggi_mda_fooling},
+    {AGG_ATTACK_AVG_ZERO, AGGI_HONEST | AGGI_CROWD,
+     "mean to zero", 1.0,
+     aggi_avg_zero, NULL, NULL},
+    {AGG_ATTACK_LARGE_NOISE, AGGI_RANDOM,
+     "large noise", 1000.0,
+     aggi_large_noise, NULL, NULL},
+    {AGG_ATTACK_PARTIAL_DROP, AGGI_OWN | AGGI_RANDOM,
+     "partial drop", 0.3,
+     aggi_partial_drop, aggi_prepare_drop, NULL},
+    {AGG_ATTACK_ROP, AGGI_HONEST | AGGI_MAJORITY,
+     "ROP", 0.0,
+     NULL, NULL, aggi_rop},
+    {AGG_ATTACK_ONLINE_MIMIC, AGGI_HONEST | AGGI_RANDOM | AGGI_REMEMBERS,
+     "online mimic", 1.0, NULL, NULL, aggi_online_mimic},
+    {AGG_ATTACK_ANTI_CGE, AGGI_HONEST | AGGI_MINORITY,
+     "anti-CGE", 1.0,
+     NULL, NULL, aggi_anti_cge},
+    {AGG_ATTACK_BLIND_IPM, AGGI_OWN,
+     "blind inner product", 1.0,
+     aggi_blind_ipm, aggi_prepare_blind, NULL},
+    {AGG_ATTACK_WORST, AGGI_HONEST | AGGI_UNDER_FIRE,
+     "worst", 1.0,
+     NULL, NULL, aggi_worst},
 };
 typedef char
     aggi_every_attack[sizeof aggi_attacks / sizeof *aggi_attacks == AGG_ATTACK_COUNT ? 1 : -1];
@@ -6705,7 +9280,7 @@ static double aggi_alie_z(size_t n, size_t f) {
 static double aggi_strength(const agg_attack_desc *a) {
     const aggi_attack *kind = &aggi_attacks[a->kind];
     if (a->strength != 0) return a->strength;
-    return kind->reads & AGGI_MAJORITY ? aggi_alie_z(a->n, a->f) : kind->strength;
+    return kind->reads & AGGI_MAJORITY ? aggi_alie_z(aggi_total(a), aggi_bad(a)) : kind->strength;
 }
 
 static int aggi_all_there(const agg_real *const *rows, size_t n) {
@@ -6715,65 +9290,311 @@ static int aggi_all_there(const agg_real *const *rows, size_t n) {
     return rows && n;
 }
 
+/* are n and f what the attack needs? */
+static int aggi_counts_fit(const agg_attack_desc *a, int reads) {
+    const size_t n = aggi_total(a), f = aggi_bad(a);
+    const int tries = aggi_attacks[a->kind].make && a->rule;
+    if ((reads & AGGI_MAJORITY) && a->strength == 0 && (!n || f > (n - 1) / 2)) return 0;
+    if (((reads & AGGI_CROWD) || tries) && (!f || f >= n)) return 0;
+    return !(reads & AGGI_MINORITY) || (f && f <= (n ? n - 1 : 0) / 2);
+}
+
+/* the rule as the adversary tries it: without the server's jobs and random numbers, nobody late */
+static agg_desc aggi_rule_copy(const agg_attack_desc *a) {
+    agg_desc d = *a->rule;
+    const size_t f = aggi_bad(a);
+    memset(&d.jobs, 0, sizeof d.jobs);
+    d.rng = a->rng;
+    d.late = NULL;
+    if (f < d.n) d.pivot %= d.n - f;
+    return d;
+}
+
+/* can what the attack asks of the rule be had? */
+static agg_status aggi_rule_valid(const agg_attack_desc *a, size_t dim) {
+    const aggi_attack *kind = &aggi_attacks[a->kind];
+    aggi_complaint unsaid;
+    agg_desc d;
+    if (!kind->make || !a->rule) return kind->reads & AGGI_UNDER_FIRE ? AGG_ERR_ARG : AGG_OK;
+    if (a->rule->dim != dim || (a->n && a->n != a->rule->n)) return AGG_ERR_ARG;
+    d = aggi_rule_copy(a);
+    return aggi_validate(&d, &unsaid);
+}
+
 static agg_status aggi_attack_valid(const agg_attack_desc *a, const agg_real *const *honest,
                                     size_t honest_n, size_t dim, const agg_real *own,
                                     const agg_real *out) {
+    agg_status rule;
     int reads;
-    if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength))
+    if (!a || !out || !dim || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_finite(a->strength) ||
+        (unsigned)a->direction >= AGG_DIRECTION_COUNT)
         return AGG_ERR_ARG;
     reads = aggi_attacks[a->kind].reads;
     if (aggi_reads_rows(reads, own) && !aggi_all_there(honest, honest_n)) return AGG_ERR_ARG;
     if ((reads & AGGI_TARGET) && a->target >= honest_n) return AGG_ERR_ARG;
-    if ((reads & AGGI_MAJORITY) && a->strength == 0 && (!a->n || a->f > (a->n - 1) / 2))
-        return AGG_ERR_BOUND;
+    if ((reads & AGGI_REMEMBERS) && !a->memory) return AGG_ERR_ARG;
+    rule = aggi_rule_valid(a, dim);
+    if (rule != AGG_OK) return rule;
+    if (!aggi_counts_fit(a, reads)) return AGG_ERR_BOUND;
     return (reads & AGGI_RANDOM) && !a->rng.next ? AGG_ERR_RNG : AGG_OK;
 }
 
-/* mean, deviation and mine of number k */
 static void aggi_look(aggi_adversary *a, int reads, size_t k) {
     const double n = (double)a->honest_n;
     double sum = 0, squares = 0;
     size_t i;
+    a->deviation = 0;
     if ((reads & AGGI_HONEST) || ((reads & AGGI_OWN) && !a->own)) {
         for (i = 0; i < a->honest_n; i++) sum += (double)a->honest[i][k] / n;
         for (i = 0; i < a->honest_n; i++)
             squares += aggi_squared((double)a->honest[i][k] - sum) / n;
+        a->deviation = aggi_root0(squares);
     }
     a->mean = sum;
-    a->deviation = aggi_root0(squares);
     a->mine = a->own ? (double)a->own[k] : sum;
 }
 
-static double aggi_own_range(aggi_adversary *a, int reads) {
-    double low = DBL_MAX, high = -DBL_MAX;
+/* out, number by number */
+static void aggi_make_numbers(aggi_adversary *a, agg_real *out) {
+    const aggi_attack *kind = &aggi_attacks[a->desc->kind];
     size_t k;
+    a->s = aggi_strength(a->desc);
+    a->size = 0;
+    if (kind->prepare) kind->prepare(a);
     for (k = 0; k < a->dim; k++) {
-        aggi_look(a, reads, k);
-        low = aggi_min(low, a->mine);
-        high = aggi_max(high, a->mine);
+        aggi_look(a, kind->reads, k);
+        out[k] = (agg_real)kind->number(a, k);
     }
-    return high - low;
 }
 
-AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
-                              size_t honest_n, size_t dim, const agg_real *own, agg_real *out) {
-    const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
-    const aggi_attack *kind;
+static aggi_adversary aggi_adversary_make(const agg_attack_desc *a, const agg_real *const *honest,
+                                          size_t honest_n, size_t dim, const agg_real *own) {
     aggi_adversary adversary;
-    size_t k;
-    if (valid != AGG_OK) return valid;
-    kind = &aggi_attacks[a->kind];
     memset(&adversary, 0, sizeof adversary);
     adversary.desc = a;
     adversary.honest = honest;
     adversary.own = own;
     adversary.honest_n = honest_n;
     adversary.dim = dim;
-    adversary.s = aggi_strength(a);
-    if (kind->reads & AGGI_RANGE) adversary.range = aggi_own_range(&adversary, kind->reads);
-    for (k = 0; k < dim; k++) {
-        aggi_look(&adversary, kind->reads, k);
-        out[k] = (agg_real)kind->number(&adversary, k);
+    return adversary;
+}
+
+/* bytes for the rules that a plot runs: the one under attack, Krum and MDA */
+static size_t aggi_plot_rules(const aggi_plot *p, size_t honest_n) {
+    const agg_desc krum = agg_make_desc(AGG_KRUM, p->n > honest_n ? p->n : honest_n, p->dim, 0);
+    const agg_desc mda = agg_make_desc(AGG_MDA, honest_n, p->dim, honest_n - 1);
+    aggi_call c; /* less 1: what does not fit a size_t, 0, becomes the largest there is */
+    const size_t first = agg_scratch_size(&krum) - 1, second = aggi_begin(&c, &mda, NULL, 0) - 1;
+    const size_t own = p->rule.n ? agg_scratch_size(&p->rule) - 1 : 0;
+    const size_t larger = first > second ? first : second, most = own > larger ? own : larger;
+    return most + (most != (size_t)-1);
+}
+
+/* Lays a plot out in scratch; NULL: only counts. Returns the bytes needed, 0 if they do not fit a
+   size_t. */
+static size_t aggi_plot_begin(aggi_plot *p, const agg_attack_desc *a, size_t honest_n, size_t dim) {
+    aggi_arena arena = aggi_arena_make(a->scratch, a->scratch_size);
+    memset(p, 0, sizeof *p);
+    p->desc = a;
+    p->dim = dim;
+    p->n = aggi_total(a);
+    p->f = aggi_bad(a);
+    if (a->rule) p->rule = aggi_rule_copy(a);
+    p->scratch_size = aggi_plot_rules(p, honest_n);
+    p->mean = aggi_take_f64(&arena, dim);
+    p->deviation = aggi_take_f64(&arena, dim);
+    p->to = aggi_take_f64(&arena, dim);
+    p->hidden = aggi_take_f64(&arena, dim);
+    p->before = aggi_take_f64(&arena, dim);
+    p->row = aggi_take_real(&arena, dim);
+    p->kept = aggi_take_real(&arena, dim);
+    p->best = aggi_take_real(&arena, dim);
+    p->result = aggi_take_real(&arena, dim);
+    p->seen = aggi_take_rows(&arena, honest_n);
+    p->team = aggi_take_rows(&arena, honest_n);
+    p->rows = aggi_take_rows(&arena, p->n);
+    p->key = aggi_take_f64(&arena, honest_n);
+    p->item = (aggi_item *)aggi_take(&arena, honest_n, 2 * sizeof *p->item);
+    p->scratch = aggi_take(&arena, p->scratch_size, 1);
+    return aggi_arena_size(&arena);
+}
+
+/* mean, deviation and usual norm of the rows seen */
+static void aggi_plot_measure(aggi_plot *p) {
+    const double n = (double)p->seen_n;
+    size_t i, k;
+    for (k = 0; k < p->dim; k++) {
+        double sum = 0, squares = 0;
+        for (i = 0; i < p->seen_n; i++) sum += (double)p->seen[i][k] / p->unit / n;
+        for (i = 0; i < p->seen_n; i++)
+            squares += aggi_squared((double)p->seen[i][k] / p->unit - sum) / n;
+        p->mean[k] = sum;
+        p->deviation[k] = aggi_root0(squares);
+    }
+    p->mean_norm = aggi_root0(aggi_norm2(p->mean, p->dim));
+    aggi_rank_norms(p);
+    p->typical = aggi_sum(p->key, p->seen_n) / n;
+}
+
+/* the rows that are finite, and what the rule gets; no if there is none */
+static int aggi_plot_look(aggi_plot *p, const agg_real *const *honest, size_t honest_n) {
+    const agg_real *last = p->desc->last;
+    double least = aggi_pow2(-1000);
+    size_t i;
+    for (i = 0; i < honest_n; i++) {
+        if (!aggi_all_finite(honest[i], p->dim)) continue;
+        p->seen[p->seen_n++] = honest[i];
+        least = aggi_unit(honest[i], p->dim, least);
+    }
+    if (!p->seen_n) return 0;
+    if (last && aggi_all_finite(last, p->dim)) least = aggi_unit(last, p->dim, least);
+    p->unit = least;
+    aggi_plot_measure(p);
+    if (!(p->typical > 0) && p->unit <= aggi_pow2(-1000)) p->unit = 1; /* zeros have no size */
+    for (i = 0; i < p->n; i++) p->rows[i] = i < p->n - p->f ? p->seen[i % p->seen_n] : p->row;
+    return 1;
+}
+
+/* one attack, from the start; the row is in p->row */
+static void aggi_plot_make(aggi_plot *p) {
+    const aggi_attack *kind = &aggi_attacks[p->desc->kind];
+    aggi_adversary eye;
+    p->center = p->mean;
+    p->kept_value = -4;
+    memcpy(p->team, p->seen, p->seen_n * sizeof *p->team);
+    p->team_n = p->seen_n;
+    if (kind->make) {
+        kind->make(p);
+        return;
+    }
+    eye = aggi_adversary_make(p->desc, p->seen, p->seen_n, p->dim, p->own);
+    aggi_make_numbers(&eye, p->row);
+}
+
+/* ---- the strongest */
+
+/* every attack that can be tried with what is known */
+static void aggi_worst_kinds(aggi_plot *p, agg_attack_desc *one) {
+    int kind;
+    for (kind = 0; kind < AGG_ATTACK_WORST; kind++) {
+        one->kind = (agg_attack_kind)kind;
+        if ((aggi_attacks[kind].reads & (AGGI_CONVICTS | AGGI_REMEMBERS)) ||
+            aggi_attack_valid(one, p->seen, p->seen_n, p->dim, p->own, p->row) != AGG_OK)
+            continue;
+        aggi_plot_make(p);
+        (void)aggi_try(p);
+    }
+}
+
+/* best + t to */
+static int aggi_step_from_best(aggi_plot *p, double t) {
+    const double was = p->best_value;
+    size_t k;
+    for (k = 0; k < p->dim; k++)
+        p->row[k] = (agg_real)aggi_clamp(((double)p->best[k] / p->unit + t * p->to[k]) * p->unit);
+    (void)aggi_try(p);
+    return p->best_value > was;
+}
+
+/* From the best row to and fro along every direction in turn, and along the honest rows; a shorter
+   step when none of them helps. */
+static void aggi_climb(aggi_plot *p) {
+    const size_t rows = p->seen_n < AGGI_CLIMB_ROWS ? p->seen_n : AGGI_CLIMB_ROWS;
+    const size_t count = AGGI_TO_ROW + rows;
+    double step = p->typical;
+    size_t d = 1, failed = 0, tries;
+    for (tries = 0; tries < AGGI_CLIMB_TRIES; tries += 2) {
+        const int there = aggi_aim(p, d) > 0;
+        if (there && (aggi_step_from_best(p, step) || aggi_step_from_best(p, -step))) {
+            failed = 0;
+            continue;
+        }
+        d = d + 1 < count ? d + 1 : 1;
+        if (++failed < count) continue;
+        failed = 0;
+        step *= 0.4;
+    }
+}
+
+static void aggi_worst(aggi_plot *p) {
+    const agg_attack_desc *asked = p->desc;
+    agg_attack_desc one = *asked;
+    size_t i;
+    one.strength = 0;
+    one.target = 0;
+    one.direction = AGG_DIRECTION_ALL;
+    p->desc = &one;
+    memcpy(p->best, p->seen[0], p->dim * sizeof *p->best); /* the rule may refuse every try */
+    p->found.kind = AGG_ATTACK_WORST;
+    aggi_worst_kinds(p, &one);
+    one.kind = AGG_ATTACK_MIMIC;
+    for (i = 0; i < p->seen_n && i < AGGI_MIMIC_TRIES; i++) {
+        aggi_put_row(p, p->seen[i]);
+        (void)aggi_try(p);
+    }
+    one.kind = AGG_ATTACK_WORST;
+    p->center = p->mean;
+    aggi_look_before(p);
+    for (i = AGGI_TO_BEFORE; i < AGGI_TO_BEST; i++)
+        if (aggi_aim(p, i) > 0) aggi_sweep(p, 2);
+    aggi_climb(p);
+    p->desc = asked;
+    aggi_put_row(p, p->best);
+}
+
+/* out, as a whole */
+static agg_status aggi_make_row(const agg_attack_desc *a, const agg_real *const *honest,
+                                size_t honest_n, size_t dim, const agg_real *own, agg_real *out) {
+    aggi_plot p;
+    const size_t need = aggi_plot_begin(&p, a, honest_n, dim);
+    if (!need) return AGG_ERR_SIZE;
+    if (!a->scratch) return AGG_ERR_ARG;
+    if (a->scratch_size < need) return AGG_ERR_SCRATCH;
+    if ((aggi_attacks[a->kind].reads & AGGI_REMEMBERS) &&
+        a->memory_size < agg_attack_memory_size(a, dim))
+        return AGG_ERR_SCRATCH;
+    p.own = own;
+    p.best_value = -DBL_MAX;
+    if (!aggi_plot_look(&p, honest, honest_n)) return AGG_ERR_ROWS;
+    aggi_plot_make(&p);
+    if (a->kind != AGG_ATTACK_WORST) {
+        (void)aggi_try(&p);
+        p.found.cosine = p.rule.n ? p.cosine : 0;
+        p.found.distance = p.distance;
+        p.found.kind = a->kind;
+    }
+    memcpy(out, p.row, dim * sizeof *out);
+    if (a->outcome) *a->outcome = p.found;
+    return AGG_OK;
+}
+
+AGG_API size_t agg_attack_scratch_size(const agg_attack_desc *a, size_t honest_n, size_t dim) {
+    agg_attack_desc b;
+    aggi_plot p;
+    if (!a || (unsigned)a->kind >= AGG_ATTACK_COUNT || !aggi_attacks[a->kind].make) return 0;
+    if (!honest_n || !dim || aggi_rule_valid(a, dim) != AGG_OK) return 0;
+    b = *a;
+    b.scratch = NULL;
+    return aggi_plot_begin(&p, &b, honest_n, dim);
+}
+
+AGG_API size_t agg_attack_memory_size(const agg_attack_desc *a, size_t dim) {
+    const size_t most = ((size_t)-1 / sizeof(double) - 1) / 2;
+    if (!a || (unsigned)a->kind >= AGG_ATTACK_COUNT || dim > most) return 0;
+    return aggi_attacks[a->kind].reads & AGGI_REMEMBERS ? (2 * dim + 1) * sizeof(double) : 0;
+}
+
+AGG_API agg_status agg_attack(const agg_attack_desc *a, const agg_real *const *honest,
+                              size_t honest_n, size_t dim, const agg_real *own, agg_real *out) {
+    const agg_status valid = aggi_attack_valid(a, honest, honest_n, dim, own, out);
+    aggi_adversary adversary;
+    if (valid != AGG_OK) return valid;
+    if (aggi_attacks[a->kind].make) return aggi_make_row(a, honest, honest_n, dim, own, out);
+    adversary = aggi_adversary_make(a, honest, honest_n, dim, own);
+    aggi_make_numbers(&adversary, out);
+    if (a->outcome) {
+        memset(a->outcome, 0, sizeof *a->outcome);
+        a->outcome->kind = a->kind;
     }
     return AGG_OK;
 }
@@ -6783,6 +9604,15 @@ AGGI_END_CODE
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits, the third when neither. Both headers have one version.
+   0.5.0 (2026-11) Eight rules that peers have: Aksel, DnC, FLTrust, SignGuard, GAS, winsorised
+                   mean, sign vote, FedPG's filter; clipping to the median norm. Fifteen attacks
+                   that optimise against a rule, remember or hide, and AGG_ATTACK_WORST, the
+                   strongest of all; agg_attack_scratch_size, agg_attack_memory_size. desc.late: a
+                   late row convicts nobody. agg_explain: what is wrong with a desc, in words.
+                   agg_stages: a call in passes over slices, for rows in files or on other machines;
+                   AGG_MORE, AGG_ERR_STAGES. agg_scratch_size() gives slightly larger sizes. New
+                   last fields in agg_desc, agg_report and agg_attack_desc: zero them. AGG_ERR_RNG
+                   also for rules that draw. All rules there were keep their bits.
    0.4.0 (2026-11) What an adversary can make you wait: see TIME. GM proves a point in one pass over
                    the rows, or three, where clusters at several scales took up to thirty; a giant
                    hidden in a row costs a block of distances, not all of them; denormals and a NaN

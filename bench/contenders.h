@@ -30,6 +30,12 @@ static const contender contenders[] = {
     {"MoNNA", AGG_MONNA, AGG_PRE_NONE, READ, 0},
     {"CClip", AGG_CCLIP, AGG_PRE_NONE, READ, 0},
     {"CClip, start given", AGG_CCLIP, AGG_PRE_NONE, READ, 1},
+    {"winsorised mean", AGG_WINSOR, AGG_PRE_NONE, READ, 0},
+    {"sign vote", AGG_SIGN_VOTE, AGG_PRE_NONE, READ, 0},
+    {"Aksel", AGG_AKSEL, AGG_PRE_NONE, READ, 0},
+    {"FLTrust", AGG_FLTRUST, AGG_PRE_NONE, READ, 0},
+    {"SignGuard", AGG_SIGNGUARD, AGG_PRE_NONE, READ, 0},
+    {"GAS", AGG_GAS, AGG_PRE_NONE, READ, 0},
     {"Krum", AGG_KRUM, AGG_PRE_NONE, PAIRS, 0},
     {"Multi-Krum", AGG_MULTI_KRUM, AGG_PRE_NONE, PAIRS, 0},
     {"MDA", AGG_MDA, AGG_PRE_NONE, PAIRS, 0},
@@ -37,10 +43,13 @@ static const contender contenders[] = {
     {"Bulyan", AGG_BULYAN, AGG_PRE_NONE, PAIRS, 0},
     {"CAF", AGG_CAF, AGG_PRE_NONE, PAIRS, 0},
     {"SMEA", AGG_SMEA, AGG_PRE_NONE, PAIRS, 0},
+    {"DnC", AGG_DNC, AGG_PRE_NONE, PAIRS, 0},
+    {"FedPG", AGG_FEDPG, AGG_PRE_NONE, PAIRS, 0},
     {"NNM + mean", AGG_MEAN, AGG_PRE_NNM, PAIRS_AND_MIX, 0},
     {"bucketing + mean", AGG_MEAN, AGG_PRE_BUCKETING, READ, 0},
     {"clipping + mean", AGG_MEAN, AGG_PRE_CLIP, READ, 0},
     {"ARC + mean", AGG_MEAN, AGG_PRE_ARC, READ, 0},
+    {"median clip + mean", AGG_MEAN, AGG_PRE_CLIP_MEDIAN, READ, 0},
 };
 
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };

@@ -12,7 +12,9 @@
 enum { N = 15, F = 3, HONEST = N - F, DIM = 32, INSTANCES = 200 };
 
 /* columns: no attack, the attacks, the worst of them; rows: the rules, then some after NNM */
-enum { COLS = 1 + AGG_ATTACK_COUNT + 1, NNM_ROWS = 5, ROWS = AGG_RULE_COUNT + NNM_ROWS };
+/* those that need no desc, trusted row or random numbers */
+enum { RULES = AGG_SMEA + 1, ATTACKS = AGG_ATTACK_NAN + 1 };
+enum { COLS = 1 + ATTACKS + 1, NNM_ROWS = 5, ROWS = RULES + NNM_ROWS };
 static const agg_rule after_nnm[NNM_ROWS] = {AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
 
 /* splitmix64 */
@@ -54,14 +56,20 @@ static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
 
 /* kind -1: no adversaries */
 static void attack(int kind, float x[N][DIM], const float *const *rows, uint64_t *state) {
-    agg_attack_desc a = {N, F, (agg_attack_kind)kind, 0, 0, {random_bits, state}};
+    agg_attack_desc a;
+    memset(&a, 0, sizeof a);
+    a.n = N;
+    a.f = F;
+    a.kind = (agg_attack_kind)kind;
+    a.rng.next = random_bits;
+    a.rng.self = state;
     for (int i = HONEST; kind >= 0 && i < N; i++)
         if (agg_attack(&a, rows, HONEST, DIM, x[i], x[i]) != AGG_OK) exit(1);
 }
 
 static agg_desc describe(int row) {
-    int plain = row < AGG_RULE_COUNT;
-    agg_desc d = agg_make_desc(plain ? (agg_rule)row : after_nnm[row - AGG_RULE_COUNT], N, DIM, F);
+    int plain = row < RULES;
+    agg_desc d = agg_make_desc(plain ? (agg_rule)row : after_nnm[row - RULES], N, DIM, F);
     if (!plain) d.pre[0] = AGG_PRE_NNM;
     return d;
 }
@@ -128,11 +136,11 @@ int main(int argc, char **argv) {
         return argc == 2 && strcmp(path, "--help") == 0 ? 0 : 2;
     }
     col[0] = "no attack", col[COLS - 1] = "worst";
-    for (int a = 0; a < AGG_ATTACK_COUNT; a++) col[1 + a] = agg_attack_name((agg_attack_kind)a);
-    for (int r = 0; r < AGG_RULE_COUNT; r++) row[r] = agg_rule_name((agg_rule)r);
+    for (int a = 0; a < ATTACKS; a++) col[1 + a] = agg_attack_name((agg_attack_kind)a);
+    for (int r = 0; r < RULES; r++) row[r] = agg_rule_name((agg_rule)r);
     for (int k = 0; k < NNM_ROWS; k++) {
         snprintf(nnm_name[k], sizeof nnm_name[k], "NNM + %s", agg_rule_name(after_nnm[k]));
-        row[AGG_RULE_COUNT + k] = nnm_name[k];
+        row[RULES + k] = nnm_name[k];
     }
     snprintf(note, sizeof note,
              "distance to the mean of the honest rows, in honest diameters: %d of %d rows are "
@@ -143,7 +151,7 @@ int main(int argc, char **argv) {
     print_table(error, row, col);
     const plot_heat table = {
         ROWS,           COLS,    error[0], row, col, {0.05, 2, 1}, "error / honest diameter",
-        AGG_RULE_COUNT, COLS - 1};
+        RULES, COLS - 1};
     if (draw(path, note, &table) != 0) return fprintf(stderr, "cannot write %s\n", path), 1;
     return printf("\nwrote %s\n", path), 0;
 }

@@ -72,6 +72,26 @@ static inline agg_rng rng_for_library(rng *r) {
     return a;
 }
 
+/* always the same number: what draws from it does not depend on what was drawn before */
+static inline uint64_t rng_constant(void *self) {
+    (void)self;
+    return UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline agg_rng rng_constant_for_library(void) {
+    agg_rng a;
+    a.next = rng_constant;
+    a.self = NULL;
+    return a;
+}
+
+/* d, with r for random numbers if it has none */
+static inline agg_desc desc_with_rng(const agg_desc *d, rng *r) {
+    agg_desc given = *d;
+    if (!given.rng.next) given.rng = rng_for_library(r);
+    return given;
+}
+
 /* ---- n rows of dim numbers ---- */
 typedef struct rows {
     size_t n, dim;
@@ -281,8 +301,11 @@ static inline void forge_row(rows *x, size_t i, forgery l, rng *r) {
 #define CANARY_LEN 64
 #define RUN_DAMAGE AGG_STATUS_COUNT /* the call wrote outside its scratch */
 
-static inline agg_status run(const agg_desc *d, const agg_real *const *x, agg_real *out,
+/* a desc without random numbers gets some, the same in every call */
+static inline agg_status run(const agg_desc *desc, const agg_real *const *x, agg_real *out,
                              agg_report *report) {
+    rng own = rng_make(1);
+    const agg_desc given = desc_with_rng(desc, &own), *d = &given;
     const size_t size = agg_scratch_size(d), shift = 1 + (d->n + d->dim) % 15;
     unsigned char *raw = (unsigned char *)need(malloc(size + shift + 2 * CANARY_LEN));
     unsigned char *scratch = raw + CANARY_LEN + shift;
@@ -291,6 +314,24 @@ static inline agg_status run(const agg_desc *d, const agg_real *const *x, agg_re
     for (size_t i = 0; i < CANARY_LEN; i++)
         if (scratch[size + i] != CANARY || raw[shift + i] != CANARY) s = RUN_DAMAGE;
     free(raw);
+    return s;
+}
+
+/* an attack, with scratch exactly as long as asked for, and memory if a brings none */
+static inline agg_status run_attack(const agg_attack_desc *a, const agg_real *const *honest,
+                                    size_t honest_n, size_t dim, const agg_real *own,
+                                    agg_real *out) {
+    agg_attack_desc given = *a;
+    agg_status s;
+    given.scratch_size = agg_attack_scratch_size(a, honest_n, dim);
+    given.scratch = need(malloc(given.scratch_size + !given.scratch_size));
+    if (!a->memory) {
+        given.memory_size = agg_attack_memory_size(a, dim);
+        given.memory = need(calloc(given.memory_size + 1, 1));
+    }
+    s = agg_attack(&given, honest, honest_n, dim, own, out);
+    if (!a->memory) free(given.memory);
+    free(given.scratch);
     return s;
 }
 
@@ -311,8 +352,16 @@ static inline void report_free(agg_report *r) {
 }
 
 /* ---- shorthands ---- */
-/* for slow machinery */
-static inline size_t rounds(size_t n) { return getenv("TEST_QUICK") ? (n + 9) / 10 : n; }
+/* make test WHOLE=1: loops at full length */
+static inline int is_whole(void) {
+    const char *said = getenv("TEST_WHOLE");
+    return said && *said;
+}
+
+/* a third of a loop unless it is to be whole; with TEST_QUICK, for slow machinery, a tenth */
+static inline size_t rounds(size_t n) {
+    return getenv("TEST_QUICK") ? (n + 9) / 10 : is_whole() ? n : (n + 2) / 3;
+}
 
 static inline agg_rule rule_at(size_t i) { return (agg_rule)i; }
 
@@ -324,12 +373,18 @@ static inline agg_rule rule_at(size_t i) { return (agg_rule)i; }
     } while (0)
 
 static inline int rule_is_coordinate(agg_rule r) {
-    return r == AGG_CWTM || r == AGG_MEAMED || r == AGG_CWMED || r == AGG_BULYAN;
+    return r == AGG_CWTM || r == AGG_MEAMED || r == AGG_CWMED || r == AGG_BULYAN || r == AGG_WINSOR;
 }
 
 static inline int rule_selects(agg_rule r) {
     return r == AGG_MDA || r == AGG_KRUM || r == AGG_MULTI_KRUM || r == AGG_CGE || r == AGG_MONNA ||
-           r == AGG_SMEA;
+           r == AGG_SMEA || r == AGG_AKSEL || r == AGG_DNC || r == AGG_GAS || r == AGG_FEDPG;
+}
+
+/* are n-f equal rows the result, whatever the others are? */
+static inline int rule_heeds_equals(agg_rule r) {
+    return r != AGG_MEAN && r != AGG_CGE && r != AGG_CAF && r != AGG_DNC && r != AGG_FLTRUST &&
+           r != AGG_SIGNGUARD && r != AGG_SIGN_VOTE;
 }
 
 static inline int same_bits(const agg_real *a, const agg_real *b, size_t dim) {

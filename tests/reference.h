@@ -640,6 +640,373 @@ static inline ref_num ref_cclip(const agg_real *const *x, size_t n, size_t dim,
     return tau;
 }
 
+/* ---- the rules of peers. Those that return a number say how well posed the answer is: the least
+   relative distance between two numbers that decided something ---- */
+static inline void ref_closer(ref_num *posed, ref_num a, ref_num b) {
+    const ref_num top = ref_abs(a) > ref_abs(b) ? ref_abs(a) : ref_abs(b);
+    if (top > 0 && ref_abs(a - b) / top < *posed) *posed = ref_abs(a - b) / top;
+}
+
+/* center: rounded to agg_real, as a rule that measures distances from it has it */
+static inline agg_real *ref_rounded_median(const agg_real *const *x, size_t n, size_t dim) {
+    agg_real *center = (agg_real *)ref_alloc(dim, sizeof *center);
+    ref_num *median = ref_new(dim);
+    ref_cwmed(x, n, dim, median, NULL, NULL);
+    for (size_t k = 0; k < dim; k++) center[k] = (agg_real)median[k];
+    free(median);
+    return center;
+}
+
+static inline void ref_aksel_keys(const agg_real *const *x, size_t n, size_t dim, ref_item *items) {
+    agg_real *center = ref_rounded_median(x, n, dim);
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = ref_dist2(x[i], center, dim);
+    }
+    free(center);
+}
+
+/* coordinate k belongs to block[k] */
+static inline void ref_gas_keys(const agg_real *const *x, size_t n, size_t dim, size_t blocks,
+                                agg_rng random, ref_item *items) {
+    agg_real *center = ref_rounded_median(x, n, dim);
+    size_t *block = (size_t *)ref_alloc(dim, sizeof *block);
+    ref_num *sum = ref_new(blocks);
+    for (size_t k = 0; k < dim; k++) block[k] = k % blocks;
+    for (size_t k = dim - 1; k > 0; k--) {
+        const size_t j = (size_t)(random.next(random.self) % (uint64_t)(k + 1)), t = block[k];
+        block[k] = block[j];
+        block[j] = t;
+    }
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = 0;
+        for (size_t b = 0; b < blocks; b++) sum[b] = 0;
+        for (size_t k = 0; k < dim; k++) sum[block[k]] += ref_dist2(x[i] + k, center + k, 1);
+        for (size_t b = 0; b < blocks; b++) items[i].key += ref_sqrt(sum[b]);
+    }
+    free(center);
+    free(block);
+    free(sum);
+}
+
+static inline void ref_least(const agg_real *const *x, size_t n, size_t dim, size_t keep,
+                             ref_item *items, ref_num *out, double *w, ref_num *mag) {
+    ref_sort(items, n);
+    ref_mean_of_first(x, n, dim, items, keep, out, w, mag);
+}
+
+static inline void ref_aksel(const agg_real *const *x, size_t n, size_t dim, size_t f, ref_num *out,
+                             double *w, ref_num *mag) {
+    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+    ref_aksel_keys(x, n, dim, items);
+    ref_least(x, n, dim, n - f, items, out, w, mag);
+    free(items);
+}
+
+static inline size_t ref_gas_blocks(const agg_desc *d) {
+    const size_t blocks = d->blocks ? d->blocks : 1000;
+    return blocks < d->dim ? blocks : d->dim;
+}
+
+static inline ref_num ref_gas(const agg_desc *d, const agg_real *const *x, size_t n, size_t f,
+                              ref_num *out, double *w, ref_num *mag) {
+    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+    ref_num posed = 1;
+    ref_gas_keys(x, n, d->dim, ref_gas_blocks(d), d->rng, items);
+    ref_least(x, n, d->dim, n - f, items, out, w, mag);
+    if (f) ref_closer(&posed, items[n - f - 1].key, items[n - f].key);
+    free(items);
+    return posed;
+}
+
+static inline size_t ref_share_of(const agg_desc *d, double fallback) {
+    const size_t m = (size_t)((d->share > 0 ? d->share : fallback) * (double)d->dim);
+    return m > d->dim ? d->dim : m ? m : 1;
+}
+
+/* each of m coordinates is taken with the chance that it has */
+static inline void ref_draw_places(size_t dim, size_t m, agg_rng random, size_t *place) {
+    for (size_t k = 0, got = 0; got < m; k++)
+        if (random.next(random.self) % (uint64_t)(dim - k) < (uint64_t)(m - got)) place[got++] = k;
+}
+
+/* items: the rows by how far they are off along the top direction of m of their coordinates */
+static inline ref_num ref_dnc_order(const agg_desc *d, const agg_real *const *x, size_t n, size_t f,
+                                    size_t m, ref_item *items) {
+    size_t *place = (size_t *)ref_alloc(m, sizeof *place);
+    agg_real *data = (agg_real *)ref_alloc(n * m, sizeof *data);
+    const agg_real **row = (const agg_real **)ref_alloc(n, sizeof *row);
+    ref_num *one = ref_new(n), *mu = ref_new(m), *along = ref_new(n), second, value, posed = 1;
+    ref_draw_places(d->dim, m, d->rng, place);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < m; k++) data[i * m + k] = x[i][place[k]];
+        row[i] = data + i * m;
+        one[i] = 1;
+    }
+    value = ref_top_eigenvalue(row, n, m, one, mu, along, &second);
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = along[i] * along[i];
+    }
+    ref_sort(items, n);
+    if (f && value > 0) {
+        ref_closer(&posed, value, second);
+        ref_closer(&posed, items[n - f - 1].key, items[n - f].key);
+        if (!(items[n - f].key > value * (ref_num)1e-9)) posed = 0;
+    }
+    free(place);
+    free(data);
+    free(row);
+    free(one);
+    free(mu);
+    free(along);
+    return posed;
+}
+
+static inline ref_num ref_dnc(const agg_desc *d, const agg_real *const *x, size_t n, size_t f,
+                              ref_num *out, double *w, ref_num *mag) {
+    const size_t times = d->iterations ? d->iterations : 5, m = ref_share_of(d, 0.2);
+    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+    size_t *kept = (size_t *)ref_alloc(n, sizeof *kept), *s = (size_t *)ref_alloc(n, sizeof *s);
+    size_t most = 0, count = 0;
+    ref_num posed = 1;
+    for (size_t t = 0; t < times; t++) {
+        const ref_num p = ref_dnc_order(d, x, n, f, m, items);
+        if (p < posed) posed = p;
+        for (size_t i = 0; i < n - f; i++) kept[items[i].row]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (kept[i] > most) most = kept[i];
+    for (size_t i = 0; i < n; i++)
+        if (kept[i] == most) s[count++] = i;
+    ref_mean_of(x, n, d->dim, s, count, out, w, mag);
+    free(items);
+    free(kept);
+    free(s);
+    return posed;
+}
+
+/* FLTrust; mag: the norm of g */
+static inline ref_num ref_fltrust(const agg_real *const *x, size_t n, size_t dim, const agg_real *g,
+                                  ref_num *out, double *w, ref_num *mag) {
+    const ref_num length = ref_sqrt(ref_norm2(g, dim));
+    ref_num *cosine = ref_new(n), *norm = ref_new(n), total = 0;
+    for (size_t i = 0; i < n; i++) {
+        ref_num dot = 0;
+        norm[i] = ref_sqrt(ref_norm2(x[i], dim));
+        for (size_t k = 0; k < dim; k++) dot += (ref_num)x[i][k] * (ref_num)g[k];
+        if (dot > 0) cosine[i] = dot / norm[i] / length;
+        total += cosine[i];
+    }
+    for (size_t k = 0; k < dim; k++) {
+        out[k] = total > 0 ? 0 : (ref_num)g[k];
+        for (size_t i = 0; i < n; i++)
+            if (cosine[i] > 0) out[k] += cosine[i] / total * (ref_num)x[i][k] * (length / norm[i]);
+        if (out[k] > (ref_num)REAL_MAX) out[k] = (ref_num)REAL_MAX;
+        if (out[k] < -(ref_num)REAL_MAX) out[k] = -(ref_num)REAL_MAX;
+        if (mag) mag[k] = length;
+    }
+    for (size_t i = 0; w && i < n; i++) w[i] = (double)(total > 0 ? cosine[i] / total : 0);
+    free(cosine);
+    free(norm);
+    return total;
+}
+
+/* SignGuard. The features are doubles, squared and added as they come: which are equally far is
+   defined by that. */
+static inline double ref_sign_distance(const double *a, const double *b) {
+    const double p = a[0] - b[0], q = a[1] - b[1], r = a[2] - b[2];
+    return p * p + q * q + r * r;
+}
+
+static inline void ref_sign_features(const agg_real *const *x, size_t n, const char *in, size_t at,
+                                     size_t m, double *feature) {
+    double most[3] = {1, 1, 1};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = at; k < at + m; k++)
+            feature[3 * i + (x[i][k] > 0 ? 0 : x[i][k] < 0 ? 2 : 1)]++;
+        for (size_t p = 0; p < 3; p++)
+            if (in[i] && feature[3 * i + p] > most[p]) most[p] = feature[3 * i + p];
+    }
+    for (size_t i = 0; i < 3 * n; i++) feature[i] /= most[i % 3];
+}
+
+/* of the rows that are in, those of the fullest ball stay */
+static inline void ref_sign_cluster(const double *feature, size_t n, char *in) {
+    ref_item *off = (ref_item *)ref_alloc(n, sizeof *off);
+    ref_item *reach = (ref_item *)ref_alloc(n, sizeof *reach);
+    size_t m = 0, count, best = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!in[i]) continue;
+        count = 0;
+        for (size_t j = 0; j < n; j++)
+            if (in[j])
+                off[count++].key = (ref_num)ref_sign_distance(feature + 3 * i, feature + 3 * j);
+        ref_sort(off, count);
+        reach[m++].key = off[count / 2].key;
+    }
+    ref_sort(reach, m);
+    const ref_num radius = reach[(m - 1) / 2].key;
+    for (size_t i = 0; i < n; i++) {
+        count = 0;
+        for (size_t j = 0; j < n; j++)
+            count += in[i] && in[j] &&
+                     (ref_num)ref_sign_distance(feature + 3 * i, feature + 3 * j) <= radius;
+        if (count > most) {
+            most = count;
+            best = i;
+        }
+    }
+    for (size_t j = 0; j < n; j++)
+        if (in[j])
+            in[j] = (ref_num)ref_sign_distance(feature + 3 * best, feature + 3 * j) <= radius;
+    free(off);
+    free(reach);
+}
+
+static inline ref_num ref_signguard(const agg_desc *d, const agg_real *const *x, size_t n,
+                                    ref_num *out, double *w, ref_num *mag) {
+    const size_t m = ref_share_of(d, 0.1);
+    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+    double *feature = (double *)ref_alloc(3 * n, sizeof *feature), count = 0;
+    char *in = (char *)ref_alloc(n, 1);
+    ref_num posed = 1, median;
+    for (size_t i = 0; i < n; i++) {
+        items[i].row = i;
+        items[i].key = ref_sqrt(ref_norm2(x[i], d->dim));
+    }
+    ref_sort(items, n);
+    median = ref_median(items, n);
+    for (size_t i = 0; i < n; i++) {
+        const ref_num norm = ref_sqrt(ref_norm2(x[i], d->dim));
+        in[i] = norm >= median / 10 && norm <= 3 * median;
+        ref_closer(&posed, norm, median / 10);
+        ref_closer(&posed, norm, 3 * median);
+    }
+    ref_sign_features(x, n, in, (size_t)(d->rng.next(d->rng.self) % (uint64_t)(d->dim - m + 1)), m,
+                      feature);
+    ref_sign_cluster(feature, n, in);
+    for (size_t i = 0; i < n; i++) count += in[i];
+    for (size_t k = 0; k < d->dim; k++) {
+        ref_num top = 0;
+        out[k] = 0;
+        for (size_t i = 0; i < n; i++) {
+            const ref_num norm = ref_sqrt(ref_norm2(x[i], d->dim)),
+                          part = norm > median ? median / norm : 1;
+            if (w && !k) w[i] = in[i] ? (double)part / count : 0;
+            if (!in[i]) continue;
+            out[k] += part * (ref_num)x[i][k] / (ref_num)count;
+            if (ref_abs((ref_num)x[i][k]) > top) top = ref_abs((ref_num)x[i][k]);
+        }
+        if (mag) mag[k] = top;
+    }
+    free(items);
+    free(feature);
+    free(in);
+    return posed;
+}
+
+static inline void ref_winsor(const agg_real *const *x, size_t n, size_t dim, size_t f,
+                              ref_num *out, double *w, ref_num *mag) {
+    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+    ref_cwtm(x, n, dim, f, out, w, mag); /* for w and mag */
+    for (size_t k = 0; k < dim; k++) {
+        ref_column(x, n, k, items);
+        out[k] = 0;
+        for (size_t i = 0; i < n; i++)
+            out[k] += items[i < f ? f : i < n - f ? i : n - f - 1].key / (ref_num)n;
+    }
+    free(items);
+}
+
+/* returns how far from 0 the numbers are that voted */
+static inline ref_num ref_sign_vote(const agg_real *const *x, size_t n, size_t dim, ref_num *out,
+                                    double *w, ref_num *mag) {
+    ref_num posed = 1;
+    double total = 0, *agreed = (double *)ref_alloc(n, sizeof *agreed);
+    for (size_t k = 0; k < dim; k++) {
+        int vote = 0;
+        ref_num top = 0;
+        for (size_t i = 0; i < n; i++) {
+            vote += (x[i][k] > 0) - (x[i][k] < 0);
+            if (ref_abs((ref_num)x[i][k]) > top) top = ref_abs((ref_num)x[i][k]);
+        }
+        out[k] = (vote > 0) - (vote < 0);
+        if (mag) mag[k] = 0;
+        for (size_t i = 0; i < n; i++) {
+            const int sign = (x[i][k] > 0) - (x[i][k] < 0);
+            agreed[i] += sign == (vote > 0) - (vote < 0);
+            if (ref_abs((ref_num)x[i][k]) < posed * top) posed = ref_abs((ref_num)x[i][k]) / top;
+        }
+    }
+    for (size_t i = 0; i < n; i++) total += agreed[i];
+    for (size_t i = 0; w && i < n; i++) w[i] = total > 0 ? agreed[i] / total : 1 / (double)n;
+    free(agreed);
+    return posed;
+}
+
+/* FedPG: the rows within a squared radius of the dense row in the middle of the dense ones */
+static inline size_t ref_fedpg_try(const ref_num *d2, size_t n, ref_num radius2, size_t *good,
+                                   ref_num *posed) {
+    char *dense = (char *)ref_alloc(n, 1);
+    ref_num least = -1;
+    size_t center = n, count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t within = 0;
+        for (size_t j = 0; j < n; j++) {
+            within += d2[i * n + j] <= radius2;
+            if (d2[i * n + j] < radius2 || d2[i * n + j] > radius2)
+                ref_closer(posed, d2[i * n + j], radius2);
+        }
+        dense[i] = 2 * within > n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ref_num sum = 0;
+        for (size_t j = 0; j < n; j++)
+            if (dense[j]) sum += d2[i * n + j];
+        if (!dense[i]) continue;
+        if (least >= 0) ref_closer(posed, sum, least);
+        if (least < 0 || sum < least) {
+            least = sum;
+            center = i;
+        }
+    }
+    for (size_t i = 0; i < n && center < n; i++)
+        if (d2[center * n + i] <= radius2) good[count++] = i;
+    free(dense);
+    return count;
+}
+
+/* the smallest squared radius of n-f rows around one of them */
+static inline ref_num ref_ball2(const ref_num *d2, size_t n, size_t f) {
+    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
+    ref_num least = -1;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) items[j].key = d2[i * n + j];
+        ref_sort(items, n);
+        if (least < 0 || items[n - f - 1].key < least) least = items[n - f - 1].key;
+    }
+    free(items);
+    return least;
+}
+
+static inline ref_num ref_fedpg(const agg_desc *d, const agg_real *const *x, size_t n, size_t f,
+                                ref_num *out, double *w, ref_num *mag) {
+    const double delta = d->delta > 0 ? d->delta : 0.6, batch = d->batch ? (double)d->batch : 16;
+    const ref_num over = 2 * (ref_num)log(2 * (double)n / delta) / (ref_num)batch; /* V/B */
+    ref_num *d2 = ref_distances2(x, n, d->dim), posed = 1, ball2 = ref_ball2(d2, n, f), first2;
+    size_t *good = (size_t *)ref_alloc(n, sizeof *good), count;
+    first2 = d->sigma > 0 ? 4 * (ref_num)d->sigma * (ref_num)d->sigma * over : ball2;
+    count = ref_fedpg_try(d2, n, first2, good, &posed);
+    if (count < n - f) count = ref_fedpg_try(d2, n, first2 / over, good, &posed);
+    if (!count) count = ref_fedpg_try(d2, n, ball2, good, &posed);
+    ref_mean_of(x, n, d->dim, good, count, out, w, mag);
+    free(d2);
+    free(good);
+    return posed;
+}
+
 /* ---- geometric median to about 1e-15, certified by its dual ----
    min_z sum ||z - x_i|| = max sum u_i.x_i over sum u_i = 0, ||u_i|| <= 1: any such u proves a lower
    bound. */
@@ -929,16 +1296,28 @@ static inline ref_set ref_clip(const ref_set *x, ref_num limit) {
     return y;
 }
 
+/* to be freed: norms from the least up */
+static inline ref_item *ref_norms(const ref_set *x) {
+    ref_item *items = (ref_item *)ref_alloc(x->n, sizeof *items);
+    for (size_t i = 0; i < x->n; i++) {
+        items[i].row = i;
+        items[i].key = ref_sqrt(ref_norm2(x->row[i], x->dim));
+    }
+    ref_sort(items, x->n);
+    return items;
+}
+
 static inline ref_set ref_arc(const ref_set *x) {
     const size_t n = x->n, cut = 2 * x->f * (n - x->f) / n;
-    ref_item *items = (ref_item *)ref_alloc(n, sizeof *items);
-    ref_set y;
-    for (size_t i = 0; i < n; i++) {
-        items[i].row = i;
-        items[i].key = ref_norm2(x->row[i], x->dim);
-    }
-    ref_sort(items, n);
-    y = ref_clip(x, ref_sqrt(items[n - 1 - cut].key));
+    ref_item *items = ref_norms(x);
+    ref_set y = ref_clip(x, items[n - 1 - cut].key);
+    free(items);
+    return y;
+}
+
+static inline ref_set ref_clip_median(const ref_set *x) {
+    ref_item *items = ref_norms(x);
+    ref_set y = ref_clip(x, ref_median(items, x->n));
     free(items);
     return y;
 }
@@ -974,6 +1353,7 @@ static inline ref_set ref_prepare(const agg_desc *d, const agg_real *const *x) {
         case AGG_PRE_BUCKETING: t = ref_bucketing(&s, d->bucket ? d->bucket : 2, d->rng); break;
         case AGG_PRE_CLIP: t = ref_clip(&s, (ref_num)d->clip); break;
         case AGG_PRE_ARC: t = ref_arc(&s); break;
+        case AGG_PRE_CLIP_MEDIAN: t = ref_clip_median(&s); break;
         case AGG_PRE_NONE:
         case AGG_PRE_COUNT:
         default: continue;
@@ -984,8 +1364,8 @@ static inline ref_set ref_prepare(const agg_desc *d, const agg_real *const *x) {
     return s;
 }
 
-/* The rule on prepared rows. Returns the rule's own number: diameter, top eigenvalue, how well
-   posed CAF is, tau. */
+/* The rule on prepared rows. Returns the rule's own number: diameter, top eigenvalue, tau, the sum
+   of FLTrust's cosines, or how well posed the answer is. */
 static inline ref_num ref_rule(const agg_desc *d, const ref_set *s, ref_num *out, double *w,
                                ref_num *mag) {
     const agg_real *const *x = s->row;
@@ -1013,6 +1393,15 @@ static inline ref_num ref_rule(const agg_desc *d, const ref_set *s, ref_num *out
     case AGG_MONNA: ref_monna(x, n, dim, f, s->pivot, out, w, mag); return 0;
     case AGG_CAF: return ref_caf(x, n, dim, f, out, w, mag);
     case AGG_SMEA: return ref_smea(x, n, dim, f, out, w, mag);
+    case AGG_AKSEL: ref_aksel(x, n, dim, f, out, w, mag); return 0;
+    case AGG_DNC: return ref_dnc(d, x, n, f, out, w, mag);
+    case AGG_FLTRUST:
+        return ref_fltrust(x, n, dim, d->trusted ? d->trusted : x[s->pivot], out, w, mag);
+    case AGG_SIGNGUARD: return ref_signguard(d, x, n, out, w, mag);
+    case AGG_GAS: return ref_gas(d, x, n, f, out, w, mag);
+    case AGG_WINSOR: ref_winsor(x, n, dim, f, out, w, mag); return 0;
+    case AGG_SIGN_VOTE: return ref_sign_vote(x, n, dim, out, w, mag);
+    case AGG_FEDPG: return ref_fedpg(d, x, n, f, out, w, mag);
     case AGG_RULE_COUNT:
     default: return 0;
     }

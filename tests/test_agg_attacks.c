@@ -17,15 +17,21 @@ TEST lambda_by_hand(void) {
     ASSERT_IN_RANGE(2.3228756555322954, agg_lambda(AGG_KRUM, 10, 3, 4), 1e-12);
     ASSERT_IN_RANGE(2.3228756555322954, agg_lambda(AGG_MULTI_KRUM, 10, 3, 4), 1e-12);
     ASSERT_IN_RANGE(2.1067971810589330, agg_lambda(AGG_GM, 10, 3, 4), 1e-12);
+    ASSERT_IN_RANGE(12.0 / 7, agg_lambda(AGG_AKSEL, 10, 3, 4), 1e-12); /* 2f/(n-f) D */
+    ASSERT_IN_RANGE(6.0 / 7, agg_lambda(AGG_WINSOR, 10, 3, 4), 1e-12);
     /* D = 2 sqrt 7 */
+    ASSERT_IN_RANGE(6.0 / 7 * (1 + 10.0 / 14 * 5.2915026221291814),
+                    agg_lambda(AGG_AKSEL, 10, 3, 1000000), 1e-9);
+    ASSERT_IN_RANGE(3.0 / 7 * 5.2915026221291814, agg_lambda(AGG_WINSOR, 10, 3, 1000000), 1e-9);
     ASSERT_IN_RANGE(3.0 / 7 * 5.2915026221291814, agg_lambda(AGG_CWTM, 10, 3, 1000000), 1e-9);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const agg_rule r = rule_at(i);
         const double at_0 = agg_lambda(r, 10, 0, 1), broken = agg_lambda(r, 10, 5, 1),
                      none = agg_lambda(r, 0, 0, 1);
-        if (r == AGG_MDA || r == AGG_CWTM || r == AGG_MEAMED || r == AGG_MEAN)
+        if (r == AGG_MDA || r == AGG_CWTM || r == AGG_MEAMED || r == AGG_MEAN || r == AGG_AKSEL ||
+            r == AGG_WINSOR)
             ASSERT_IN_RANGE(0.0, at_0, 0.0);
-        if (r <= AGG_MEAN) {
+        if (r <= AGG_MEAN || r == AGG_AKSEL || r == AGG_WINSOR) {
             ASSERT(isinf(broken) && broken > 0);
             ASSERT(isinf(none) && none > 0);
         } else {
@@ -278,6 +284,7 @@ TEST not_finite(void) {
 TEST own_null_is_the_mean_and_out_may_be_own(void) {
     rows x = honest_rows(7, 5, DIM);
     agg_real out[DIM], own[DIM];
+    const agg_desc rule = agg_make_desc(AGG_CWTM, 10, DIM, 3);
     agg_attack_desc a = attack(AGG_ATTACK_SIGN_FLIP, 2);
     ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 5, DIM, NULL, out));
     for (size_t k = 0; k < DIM; k++) ASSERT_IN_RANGE(-2 * mean_at(&x, k), (double)out[k], 32 * EPS);
@@ -287,11 +294,12 @@ TEST own_null_is_the_mean_and_out_may_be_own(void) {
     for (int kind = 0; kind < AGG_ATTACK_COUNT; kind++) {
         rng p = rng_make(8), q = rng_make(8);
         a = attack((agg_attack_kind)kind, 0);
+        a.rule = &rule;
         memcpy(own, x.row[1], sizeof own);
         a.rng = rng_for_library(&p);
-        ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 5, DIM, x.row[1], out));
+        ASSERT_EQ(AGG_OK, run_attack(&a, x.row, 5, DIM, x.row[1], out));
         a.rng = rng_for_library(&q);
-        ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 5, DIM, own, own));
+        ASSERT_EQ(AGG_OK, run_attack(&a, x.row, 5, DIM, own, own));
         if (kind != AGG_ATTACK_NAN)
             ASSERTm(agg_attack_name((agg_attack_kind)kind), same_numbers(own, out, DIM));
     }
@@ -299,22 +307,32 @@ TEST own_null_is_the_mean_and_out_may_be_own(void) {
     PASS();
 }
 
+/* the kinds that need no row but their own, and those that need none at all */
+static const int of_own_row[] = {AGG_ATTACK_SIGN_FLIP,    AGG_ATTACK_NOISE,     AGG_ATTACK_GAUSSIAN,
+                                 AGG_ATTACK_PARTIAL_DROP, AGG_ATTACK_BLIND_IPM, -1};
+static const int of_no_row[] = {AGG_ATTACK_ZERO, AGG_ATTACK_INF, AGG_ATTACK_NAN,
+                                AGG_ATTACK_LARGE_NOISE, -1};
+
+static int has_kind(const int *list, int kind) {
+    while (*list >= 0 && *list != kind) list++;
+    return *list == kind;
+}
+
 /* by kinds that need none */
 TEST silent_rows_are_not_looked_at(void) {
     rows x = honest_rows(9, 5, 4);
     rng r = rng_make(2);
+    const agg_desc rule = agg_make_desc(AGG_CWTM, 10, 4, 3);
     const agg_real *own = x.row[0];
     agg_real out[4];
     x.row[3] = NULL;
     for (int kind = 0; kind < AGG_ATTACK_COUNT; kind++) {
         agg_attack_desc a = attack((agg_attack_kind)kind, 1);
-        const int alone =
-            kind != AGG_ATTACK_IPM && kind != AGG_ATTACK_ALIE && kind != AGG_ATTACK_MIMIC;
-        const int of_own =
-            kind == AGG_ATTACK_SIGN_FLIP || kind == AGG_ATTACK_NOISE || kind == AGG_ATTACK_GAUSSIAN;
+        const int of_own = has_kind(of_own_row, kind), alone = of_own || has_kind(of_no_row, kind);
         a.rng = rng_for_library(&r);
-        ASSERT_EQ(alone ? AGG_OK : AGG_ERR_ARG, agg_attack(&a, x.row, 5, 4, own, out));
-        ASSERT_EQ(alone && !of_own ? AGG_OK : AGG_ERR_ARG, agg_attack(&a, x.row, 5, 4, NULL, out));
+        a.rule = &rule;
+        ASSERT_EQ(alone ? AGG_OK : AGG_ERR_ARG, run_attack(&a, x.row, 5, 4, own, out));
+        ASSERT_EQ(alone && !of_own ? AGG_OK : AGG_ERR_ARG, run_attack(&a, x.row, 5, 4, NULL, out));
     }
     rows_free(&x);
     PASS();
@@ -323,6 +341,7 @@ TEST silent_rows_are_not_looked_at(void) {
 TEST attack_errors(void) {
     rows x = honest_rows(9, 5, 4);
     agg_real out[4], before[4];
+    const agg_desc rule = agg_make_desc(AGG_CWTM, 10, 4, 3);
     agg_attack_desc a = attack(AGG_ATTACK_SIGN_FLIP, 0);
     memset(out, CANARY, sizeof out);
     memcpy(before, out, sizeof out);
@@ -342,10 +361,11 @@ TEST attack_errors(void) {
     a.target = SIZE_MAX;
     ASSERT_EQ(AGG_ERR_ARG, agg_attack(&a, x.row, 5, 4, x.row[0], out));
     for (int kind = 0; kind < AGG_ATTACK_COUNT; kind++) {
-        if (kind != AGG_ATTACK_IPM && kind != AGG_ATTACK_ALIE && kind != AGG_ATTACK_MIMIC) continue;
+        if (has_kind(of_own_row, kind) || has_kind(of_no_row, kind)) continue;
         a = attack((agg_attack_kind)kind, 0);
-        ASSERT_EQ(AGG_ERR_ARG, agg_attack(&a, NULL, 5, 4, x.row[0], out));
-        ASSERT_EQ(AGG_ERR_ARG, agg_attack(&a, x.row, 0, 4, x.row[0], out));
+        a.rule = &rule;
+        ASSERT_EQ(AGG_ERR_ARG, run_attack(&a, NULL, 5, 4, x.row[0], out));
+        ASSERT_EQ(AGG_ERR_ARG, run_attack(&a, x.row, 0, 4, x.row[0], out));
     }
     a = attack(AGG_ATTACK_ALIE, 0);
     a.n = 0;

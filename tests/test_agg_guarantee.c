@@ -9,8 +9,8 @@
 #include "reference.h"
 #include "structured.h"
 
-static const agg_rule table[] = {AGG_MDA,  AGG_CWTM,       AGG_MEAMED, AGG_CWMED,
-                                 AGG_KRUM, AGG_MULTI_KRUM, AGG_GM};
+static const agg_rule table[] = {AGG_MDA,        AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM,
+                                 AGG_MULTI_KRUM, AGG_GM,   AGG_AKSEL,  AGG_WINSOR};
 #define TABLE (sizeof table / sizeof *table)
 #define MAX_N 9
 
@@ -23,12 +23,12 @@ static cell found[TABLE][MAX_N + 1][MAX_N]; /* the attack nearest to lambda, by 
 #define SLACK (4 * (ref_num)EPS) /* out is rounded; relative to the largest number in G */
 
 /* ---- hill climbing: all rows move, since G may be any of them ---- */
-/* ratio / lambda; -1 if something broke */
+/* ratio / lambda, or the ratio itself if there is none; -1 if something broke */
 static double attack_value(const agg_desc *d, const rows *x) {
     agg_real out[16];
     if (!wrote(run(d, x->row, out, NULL)) || !all_finite(out, d->dim)) return -1;
     return (double)ref_resilience(x->row, d->n, d->dim, d->f, out, SLACK) /
-           agg_lambda(d->rule, d->n, d->f, d->dim);
+           fabs(agg_lambda(d->rule, d->n, d->f, d->dim));
 }
 
 static void mutate(rows *x, double step, rng *r) {
@@ -97,6 +97,31 @@ TEST hill_climbing(size_t which) {
                         cell_at->lambda = lambda;
                     }
                 }
+    PASS();
+}
+
+/* FedPG without sigma: 1 + 2 max(1, sqrt(B/V)), V = 2 ln(2n/delta); RULES says so */
+TEST fedpg_within_its_bound(void) {
+    rng r = rng_make(59);
+    double most = 0;
+    for (size_t n = 3; n <= MAX_N; n++)
+        for (size_t f = 1; 2 * f < n; f++)
+            for (size_t batch = 1; batch <= 100; batch *= 10) {
+                agg_desc d = agg_make_desc(AGG_FEDPG, n, 2, f);
+                const double ratio = sqrt((double)batch / (2 * log(2 * (double)n / 0.6)));
+                rows x = rows_new(n, 2);
+                double best;
+                d.batch = batch;
+                fill_rows(&x, LAY_RANDOM, &r);
+                best = climb(&d, &x, rounds(300), &r);
+                rows_free(&x);
+                best /= 1 + 2 * fmax(1, ratio);
+                ASSERT(best >= 0);
+                if (best > 1)
+                    FAILm(WHY("n %zu f %zu batch %zu: %g of the bound", n, f, batch, best));
+                most = fmax(most, best);
+            }
+    ASSERTm("the bound is far from what was found", most > 0.2);
     PASS();
 }
 
@@ -224,8 +249,7 @@ TEST any_forgeries(agg_rule rule) {
                         FAILm(WHY("%s n %zu f %zu dim %zu scale %d %s: status %d, out[0] %g",
                                   agg_rule_name(rule), n, f, dim, scale,
                                   forgery_name((forgery)kind), (int)s, (double)out[0]));
-                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF &&
-                        !same_numbers(out, honest, dim))
+                    if (scale == 0 && rule_heeds_equals(rule) && !same_numbers(out, honest, dim))
                         FAILm(
                             WHY("%s n %zu f %zu dim %zu %s: honest rows are all %.9g, out is %.9g",
                                 agg_rule_name(rule), n, f, dim, forgery_name((forgery)kind),
@@ -250,6 +274,156 @@ TEST any_forgeries(agg_rule rule) {
                     rows_free(&good);
                     rows_free(&x);
                 }
+    PASS();
+}
+
+/* ---- two kinds of absence: `convicted` rows are NULL or hold NaN (n and f shrink), `late` ones are
+   marked (n shrinks, f stays), and hold what would convict them if it were looked at ---- */
+typedef struct absent {
+    size_t n, dim, f, late, convicted;
+    unsigned char flag[MAX_N + 1];
+    rows x;       /* all n */
+    rows present; /* those that can be in a sum */
+    rows in_time; /* those that are not late, in their order */
+} absent;
+
+static absent absent_make(size_t n, size_t f, size_t late, size_t convicted, rng *r) {
+    absent a;
+    const size_t at = rng_below(r, n);
+    memset(&a, 0, sizeof a);
+    a.n = n, a.dim = 3, a.f = f, a.late = late, a.convicted = convicted;
+    a.x = rows_new(n, a.dim);
+    a.present = rows_new(n, a.dim);
+    a.in_time = rows_new(n, a.dim);
+    a.present.n = a.in_time.n = 0;
+    fill_rows(&a.x, (layout)rng_below(r, LAY_CLUSTERED + 1), r);
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = (at + i) % n;
+        a.flag[k] = i < late;
+        if (i < late + convicted) rows_at(&a.x, k)[i % a.dim] = (agg_real)NAN;
+        if (i < late && i % 2) a.x.row[k] = NULL;
+        if (i >= late + convicted && i < late + f) /* the rest of the adversaries: giants */
+            for (size_t j = 0; j < a.dim; j++) rows_at(&a.x, k)[j] = (agg_real)(1e6 * (double)j);
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (!a.flag[k]) a.in_time.row[a.in_time.n++] = a.x.row[k];
+        if (ref_row_ok(a.x.row[k], a.dim) && !a.flag[k]) a.present.row[a.present.n++] = a.x.row[k];
+    }
+    return a;
+}
+
+static void absent_free(absent *a) {
+    rows_free(&a->x);
+    rows_free(&a->present);
+    rows_free(&a->in_time);
+}
+
+static int takes(agg_rule rule, size_t n, size_t f) {
+    return rule == AGG_BULYAN ? n >= 4 * f + 3 : n > 2 * f;
+}
+
+static int report_tells(const absent *a, const agg_report *rep) {
+    for (size_t i = 0; i < a->n; i++)
+        if (a->flag[i] && (rep->weight[i] != 0 || rep->suspicion[i] != 0)) return 0;
+    return rep->late == a->late && rep->dropped == a->convicted;
+}
+
+static const char *check_absent(agg_rule rule, const absent *a) {
+    agg_desc d = agg_make_desc(rule, a->n, a->dim, a->f), fewer = d;
+    agg_real out[16], same[16];
+    double weight[MAX_N + 1], suspicion[MAX_N + 1];
+    agg_report rep;
+    const size_t n = a->n - a->late, f = a->f - a->convicted;
+    agg_status s;
+    memset(&rep, 0, sizeof rep);
+    rep.weight = weight, rep.suspicion = suspicion;
+    d.late = a->flag;
+    for (d.pivot = 0; d.pivot < a->n && a->x.row[d.pivot] != a->present.row[0];) d.pivot++;
+    s = run(&d, a->x.row, out, &rep);
+    if (!takes(rule, n, a->f)) return s == AGG_ERR_BOUND ? NULL : "taken beyond the bound";
+    if (!wrote(s) || !all_finite(out, a->dim)) return "no answer";
+    if (!report_tells(a, &rep)) return "the report";
+    fewer.n = n;
+    for (; a->in_time.row[fewer.pivot] != a->present.row[0];) fewer.pivot++;
+    if (run(&fewer, a->in_time.row, same, NULL) != s || !same_numbers(out, same, a->dim))
+        return "not what the rows in time alone give";
+    {
+        const double lambda = agg_lambda(rule, n - a->convicted, f, a->dim);
+        const double ratio = (double)ref_resilience(a->present.row, a->present.n, a->dim, f, out,
+                                                    SLACK * (ref_num)sqrt((double)a->dim));
+        return lambda < 0 || f == 0 || ratio <= lambda * (1 + 1e-5) ? NULL : "over lambda";
+    }
+}
+
+/* every n, f, number of late and of convicted, against every G of the rows that are left */
+TEST two_kinds_of_absence(agg_rule rule) {
+    rng r = rng_make(300 + (uint64_t)rule);
+    for (size_t n = 3; n <= MAX_N; n++)
+        for (size_t f = 0; 2 * f < n; f++)
+            for (size_t late = 0; late < n - f; late++)
+                for (size_t convicted = 0; convicted <= f; convicted++) {
+                    absent a;
+                    const char *wrong;
+                    if (!takes(rule, n, f)) continue;
+                    a = absent_make(n, f, late, convicted, &r);
+                    wrong = check_absent(rule, &a);
+                    absent_free(&a);
+                    if (wrong)
+                        FAILm(WHY("%s n %zu f %zu late %zu convicted %zu: %s", agg_rule_name(rule),
+                                  n, f, late, convicted, wrong));
+                }
+    PASS();
+}
+
+/* More rows than f may be late, all but 2f+1 of them, where as many silent ones end a call; q of
+   Multi-Krum gives way; whoever is late, scratch is enough, and its size does not depend on it. */
+TEST late_is_not_guilty(void) {
+    unsigned char late[MAX_N] = {1, 1, 1, 1, 0, 0, 0, 0, 0}, all[MAX_N];
+    agg_desc d = agg_make_desc(AGG_MULTI_KRUM, MAX_N, 2, 2);
+    const size_t size = agg_scratch_size(&d);
+    rows x = rows_new(MAX_N, 2);
+    agg_real out[2];
+    agg_report rep;
+    rng r = rng_make(5);
+    memset(&rep, 0, sizeof rep);
+    memset(all, 1, sizeof all);
+    fill_rows(&x, LAY_RANDOM, &r);
+    for (size_t i = 0; i < 4; i++) x.row[i] = NULL;
+    d.q = 7;
+    ASSERT_EQ(AGG_ERR_ROWS, run(&d, x.row, out, NULL));
+    d.late = late;
+    ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
+    ASSERT_EQ(size, agg_scratch_size(&d));
+    late[4] = 7;
+    ASSERT_EQ(AGG_ERR_BOUND, run(&d, x.row, out, NULL));
+    late[4] = 0;
+    x.row[5] = x.row[6] = x.row[7] = NULL; /* three of five that are in time: more than f */
+    ASSERT_EQ(AGG_ERR_ROWS, run(&d, x.row, out, &rep));
+    ASSERT_EQ((size_t)4, rep.late);
+    ASSERT_EQ((size_t)3, rep.dropped);
+    d.late = all;
+    d.f = 0;
+    ASSERT_EQ(AGG_ERR_BOUND, run(&d, x.row, out, NULL));
+    d.q = 0;
+    d.pre[0] = AGG_PRE_BUCKETING;
+    d.rng = rng_for_library(&r);
+    ASSERT_EQ(AGG_ERR_BOUND, run(&d, x.row, out, NULL));
+    rows_free(&x);
+    PASS();
+}
+
+/* a pivot that is late cannot be trusted either */
+TEST a_late_pivot(void) {
+    const unsigned char late[3] = {0, 1, 0};
+    agg_desc d = agg_make_desc(AGG_MONNA, 3, 2, 0);
+    rows x = rows_new(3, 2);
+    agg_real out[2];
+    d.late = late;
+    d.pivot = 1;
+    ASSERT_EQ(AGG_ERR_PIVOT, run(&d, x.row, out, NULL));
+    d.pivot = 2;
+    ASSERT_EQ(AGG_OK, run(&d, x.row, out, NULL));
+    rows_free(&x);
     PASS();
 }
 
@@ -284,7 +458,7 @@ TEST any_forgeries_after(agg_pre pre) {
                                   agg_rule_name(rule), n, scale, forgery_name((forgery)kind),
                                   (int)s, (double)out[0]));
                     /* MoNNA's pivot may share its bucket with the adversary */
-                    if (scale == 0 && rule != AGG_CGE && rule != AGG_CAF &&
+                    if (scale == 0 && rule_heeds_equals(rule) &&
                         !(rule == AGG_MONNA && pre == AGG_PRE_BUCKETING) &&
                         !same_numbers(out, honest, 4))
                         FAILm(WHY("pre %d %s n %zu %s: honest rows are all %.9g, out is %.9g",
@@ -395,16 +569,20 @@ SUITE(guarantee) {
         greatest_set_test_suffix(agg_rule_name(table[i]));
         RUN_TESTp(structured_adversary, i);
     }
+    RUN_TEST(fedpg_within_its_bound);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         if (rule_at(i) == AGG_MEAN) continue;
         greatest_set_test_suffix(agg_rule_name(rule_at(i)));
         RUN_TESTp(any_forgeries, rule_at(i));
     }
+    for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
+        greatest_set_test_suffix(agg_rule_name(rule_at(i)));
+        RUN_TESTp(two_kinds_of_absence, rule_at(i));
+    }
+    RUN_TEST(late_is_not_guilty);
+    RUN_TEST(a_late_pivot);
     for (int p = AGG_PRE_NNM; p < AGG_PRE_COUNT; p++) {
-        greatest_set_test_suffix(p == AGG_PRE_NNM         ? "NNM"
-                                 : p == AGG_PRE_BUCKETING ? "bucketing"
-                                 : p == AGG_PRE_CLIP      ? "clip"
-                                                          : "ARC");
+        greatest_set_test_suffix(agg_pre_name((agg_pre)p));
         RUN_TESTp(any_forgeries_after, (agg_pre)p);
     }
 }

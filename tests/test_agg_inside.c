@@ -9,7 +9,9 @@
 
 /* The call without the kernels for AVX2, which this machine may have: the parts of agg_aggregate()
    that matter here. */
-static int attempt_without_avx2(const agg_desc *d, const agg_real *const *x, agg_real *out) {
+static int attempt_without_avx2(const agg_desc *desc, const agg_real *const *x, agg_real *out) {
+    rng own = rng_make(1); /* as run() */
+    const agg_desc given = desc_with_rng(desc, &own), *d = &given;
     const size_t size = agg_scratch_size(d);
     void *scratch = need(malloc(size));
     aggi_call c;

@@ -48,12 +48,16 @@ typedef struct fixture {
 
 static fixture fx;
 
+static rng bits_of_fx;
+
 static void fresh(agg_rule rule) {
     rng r = rng_make(1);
+    bits_of_fx = rng_make(1);
     rows_free(&fx.x);
     fx.x = rows_new(N, DIM);
     fill_rows(&fx.x, LAY_RANDOM, &r);
     fx.d = agg_make_desc(rule, N, DIM, rule == AGG_MEAN ? 0 : 1);
+    fx.d.rng = rng_for_library(&bits_of_fx);
 }
 
 static const char *expect_fx(const char *what, agg_status want) {
@@ -132,12 +136,22 @@ TEST zero_and_huge_sizes(void) {
     PASS();
 }
 
+/* rows are counted in 31 bits: votes are no wider */
+TEST as_many_rows_as_can_be_counted(void) {
+    fresh(AGG_SIGN_VOTE);
+    fx.d.dim = 1;
+    fx.d.n = 0x80000000u;
+    ASSERT_EQ((size_t)0, agg_scratch_size(&fx.d));
+    PASS();
+}
+
 /* products that wrap around to something small */
 TEST both_sizes_huge(void) {
     static const size_t sizes[] = {(size_t)1 << (sizeof(size_t) * 4),
-                                   ((size_t)1 << (sizeof(size_t) * 4)) + 1, SIZE_MAX / 3, SIZE_MAX};
+                                   ((size_t)1 << (sizeof(size_t) * 4)) + 1, SIZE_MAX / 3, SIZE_MAX,
+                                   (size_t)1 << 30};
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
-        for (size_t a = 0; a < 4; a++)
+        for (size_t a = 0; a < 5; a++)
             for (size_t b = 0; b < 4; b++) {
                 agg_status s;
                 fresh(rule_at(i));
@@ -198,6 +212,7 @@ TEST scratch_at_every_address(void) {
         ASSERT(size > 0 && size + 200 <= sizeof fx.scratch);
         for (size_t shift = 0; shift < 65; shift++) {
             memset(fx.scratch, CANARY, sizeof fx.scratch);
+            bits_of_fx = rng_make(1);
             ASSERT(
                 wrote(agg_aggregate(&fx.d, fx.x.row, fx.out, fx.scratch + 64 + shift, size, NULL)));
             for (size_t k = 0; k < 64 + shift; k++) ASSERT(fx.scratch[k] == CANARY);
@@ -217,7 +232,8 @@ TEST bounds(void) {
                 const agg_rule rule = rule_at(i);
                 rows x = rows_new(n, 2);
                 rng r = rng_make(n);
-                agg_desc d = agg_make_desc(rule, n, 2, f);
+                const agg_desc bare = agg_make_desc(rule, n, 2, f);
+                agg_desc d = desc_with_rng(&bare, &r);
                 agg_real out[2];
                 const int fine = 2 * f < n && !(rule == AGG_BULYAN && n < 4 * f + 3);
                 const char *bad;
@@ -306,7 +322,20 @@ TEST bad_pivot(void) {
         forge_row(&fx.x, 3, (forgery)l, &r);
         EXPECT(forgery_name((forgery)l), AGG_ERR_PIVOT);
     }
+    for (int l = 0; l < FORGERY_COUNT; l++) { /* a trusted row of the host's */
+        if (!forgery_convicts((forgery)l) || l == FORGERY_NULL) continue;
+        fresh(AGG_FLTRUST);
+        forge_row(&fx.x, 3, (forgery)l, &r);
+        fx.d.trusted = fx.x.row[3];
+        EXPECT(forgery_name((forgery)l), AGG_ERR_PIVOT);
+        fx.d.trusted = NULL;
+        fx.d.pivot = 3;
+        EXPECT(forgery_name((forgery)l), AGG_ERR_PIVOT);
+        fx.d.trusted = fx.x.row[1];
+        EXPECT("the pivot is not read", AGG_OK);
+    }
     fresh(AGG_MONNA);
+    fx.d.trusted = fx.x.row[0]; /* is not read */
     fx.d.pivot = N;
     EXPECT("pivot out of range", AGG_ERR_ARG);
     fx.d.pivot = SIZE_MAX;
@@ -318,7 +347,11 @@ TEST missing_random_bits(void) {
     for (size_t i = 0; i < AGG_RULE_COUNT; i++)
         for (int at = 0; at < 2; at++) {
             fresh(rule_at(i));
+            const int rule_needs =
+                rule_at(i) == AGG_DNC || rule_at(i) == AGG_SIGNGUARD || rule_at(i) == AGG_GAS;
             fx.d.f = 0;
+            fx.d.rng.next = NULL;
+            EXPECT("without rng", rule_needs ? AGG_ERR_RNG : AGG_OK);
             fx.d.pre[at] = AGG_PRE_BUCKETING;
             EXPECT("bucketing without rng", AGG_ERR_RNG);
         }
@@ -357,7 +390,22 @@ TEST bad_options(void) {
         fresh(AGG_GM);
         fx.d.gap = bad_numbers[i];
         EXPECT("gap", AGG_ERR_ARG);
+        fresh(AGG_DNC);
+        fx.d.share = bad_numbers[i];
+        EXPECT("share", AGG_ERR_ARG);
+        fresh(AGG_FEDPG);
+        fx.d.sigma = bad_numbers[i];
+        EXPECT("sigma", AGG_ERR_ARG);
+        fresh(AGG_FEDPG);
+        fx.d.delta = bad_numbers[i];
+        EXPECT("delta", AGG_ERR_ARG);
     }
+    fresh(AGG_DNC);
+    fx.d.share = 1.5;
+    EXPECT("a share of more than all", AGG_ERR_ARG);
+    fresh(AGG_FEDPG);
+    fx.d.delta = 1;
+    EXPECT("a chance to err of 1", AGG_ERR_ARG);
     fresh(AGG_MULTI_KRUM);
     fx.d.q = N + 1;
     EXPECT("q over n", AGG_ERR_ARG);
@@ -447,7 +495,8 @@ TEST every_rule_pre_aggregation_and_forgery(void) {
                     FAILm(WHY("%s pre %d %d %s: status %d", agg_rule_name(rule), (int)d.pre[0],
                               (int)d.pre[1], forgery_name((forgery)l), (int)s));
                 /* those promise less */
-                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA;
+                const int bounded = rule != AGG_CAF && rule != AGG_CCLIP && rule != AGG_MONNA &&
+                                    rule != AGG_FLTRUST && rule != AGG_DNC;
                 for (size_t k = 0; k < 3; k++)
                     if (!isfinite(out[k]) || (bounded && fabs((double)out[k]) > 100))
                         FAILm(WHY("%s pre %d %d %s: out %g", agg_rule_name(rule), (int)d.pre[0],
@@ -501,7 +550,7 @@ TEST rows_at_the_edge_of_memory(void) {
     PASS();
 }
 #endif
-/* runs last */
+/* runs last; those of stages alone, AGG_MORE and on, are in test_agg_stages.c */
 TEST every_status_was_reached(void) {
     agg_real out[2];
     rows x = rows_new(40, 2);
@@ -510,7 +559,7 @@ TEST every_status_was_reached(void) {
     fill_rows(&x, LAY_RANDOM, &r);
     d.budget = 1;
     seen[run(&d, x.row, out, NULL)]++;
-    for (int s = 0; s < AGG_STATUS_COUNT; s++) ASSERTm(agg_status_text((agg_status)s), seen[s] > 0);
+    for (int s = 0; s < AGG_MORE; s++) ASSERTm(agg_status_text((agg_status)s), seen[s] > 0);
     rows_free(&x);
     PASS();
 }
@@ -519,6 +568,7 @@ SUITE(hostile) {
     RUN_TEST(null_pointers);
     RUN_TEST(zero_and_huge_sizes);
     RUN_TEST(both_sizes_huge);
+    RUN_TEST(as_many_rows_as_can_be_counted);
     RUN_TEST(two_pieces_that_do_not_fit_together);
     RUN_TEST(scratch_one_byte_short);
     RUN_TEST(scratch_at_every_address);

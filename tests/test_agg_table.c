@@ -53,6 +53,22 @@ static const rule_row rule_rows[] = {
      AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_caf},
     {AGG_SMEA,       "SMEA",       "n^2 d + search", 0, 2, 1, 1, -1,
      AGGI_PAIRS | AGGI_SPECTRUM,               AGGI_WEIGHTS, aggi_smea},
+    {AGG_AKSEL,      "Aksel",      "n d",            0, 2, 1, 1, 1,
+     AGGI_COLUMNS,                             AGGI_WEIGHTS, aggi_aksel},
+    {AGG_DNC,        "DnC",        "n^2 d",          0, 2, 1, 1, -1,
+     AGGI_PAIRS | AGGI_SPECTRUM | AGGI_EXCERPT | AGGI_RNG, AGGI_WEIGHTS, aggi_dnc},
+    {AGG_FLTRUST,    "FLTrust",    "n d",            0, 2, 1, 1, -1,
+     AGGI_PICKED | AGGI_PIVOT | AGGI_TRUSTED,  AGGI_WRITTEN, aggi_fltrust},
+    {AGG_SIGNGUARD,  "SignGuard",  "n d",            0, 2, 1, 1, -1,
+     AGGI_PICKED | AGGI_SIGNS | AGGI_RNG,      AGGI_WRITTEN, aggi_signguard},
+    {AGG_GAS,        "GAS",        "n d",            0, 2, 1, 1, -1,
+     AGGI_COLUMNS | AGGI_DEAL | AGGI_RNG,      AGGI_WEIGHTS, aggi_gas},
+    {AGG_WINSOR,     "winsorised", "n d",            0, 2, 1, 1, 0.5,
+     AGGI_COLUMNS,                             AGGI_WRITTEN, aggi_winsor},
+    {AGG_SIGN_VOTE,  "sign vote",  "n d",            0, 2, 1, 1, -1,
+     0,                                        AGGI_WRITTEN, aggi_sign_vote},
+    {AGG_FEDPG,      "FedPG",      "n^2 d",          0, 2, 1, 1, -1,
+     AGGI_PAIRS | AGGI_PICKED,                 AGGI_WEIGHTS, aggi_fedpg},
 };
 
 typedef struct pre_row {
@@ -69,27 +85,59 @@ static const pre_row pre_rows[] = {
     {AGG_PRE_BUCKETING, "bucketing", AGGI_RNG,                3, aggi_mix_bucketing},
     {AGG_PRE_CLIP,      "clipping",  AGGI_CLIP,               7, aggi_mix_clip},
     {AGG_PRE_ARC,       "ARC",       0,                       7, aggi_mix_arc},
+    {AGG_PRE_CLIP_MEDIAN, "median clipping", 0,               7, aggi_mix_clip_median},
 };
 
 typedef struct attack_row {
     agg_attack_kind id;
     const char *name;
     double strength; /* by default; 0: by n and f */
-    double (*number)(const aggi_adversary *a, size_t k);
     int reads;
+    double (*number)(aggi_adversary *a, size_t k);
+    void (*make)(aggi_plot *p);
 } attack_row;
 
 static const attack_row attack_rows[] = {
-    {AGG_ATTACK_SIGN_FLIP, "sign flipping",  2.5, aggi_flip,  AGGI_OWN},
-    {AGG_ATTACK_NOISE,     "random noise",   3,   aggi_noise,
-     AGGI_OWN | AGGI_RANGE | AGGI_RANDOM},
-    {AGG_ATTACK_GAUSSIAN,  "Gaussian noise", 1,   aggi_gauss, AGGI_OWN | AGGI_RANDOM},
-    {AGG_ATTACK_ZERO,      "zero",           1,   aggi_zero,  0},
-    {AGG_ATTACK_IPM,       "inner product",  0.5, aggi_ipm,   AGGI_HONEST},
-    {AGG_ATTACK_ALIE,      "ALIE",           0,   aggi_alie,  AGGI_HONEST | AGGI_MAJORITY},
-    {AGG_ATTACK_MIMIC,     "mimic",          1,   aggi_mimic, AGGI_TARGET},
-    {AGG_ATTACK_INF,       "Inf",            1,   aggi_inf,   0},
-    {AGG_ATTACK_NAN,       "NaN",            1,   aggi_nan,   0},
+    {AGG_ATTACK_SIGN_FLIP,    "sign flipping",        2.5, AGGI_OWN, aggi_flip, NULL},
+    {AGG_ATTACK_NOISE,        "random noise",           3, AGGI_OWN | AGGI_RANDOM,
+     aggi_noise, NULL},
+    {AGG_ATTACK_GAUSSIAN,     "Gaussian noise",         1, AGGI_OWN | AGGI_RANDOM,
+     aggi_gauss, NULL},
+    {AGG_ATTACK_ZERO,         "zero",                   1, 0, aggi_zero, NULL},
+    {AGG_ATTACK_IPM,          "inner product",        0.5, AGGI_HONEST, aggi_ipm, NULL},
+    {AGG_ATTACK_ALIE,         "ALIE",                   0, AGGI_HONEST | AGGI_MAJORITY,
+     aggi_alie, NULL},
+    {AGG_ATTACK_MIMIC,        "mimic",                  1, AGGI_TARGET, aggi_mimic, NULL},
+    {AGG_ATTACK_INF,          "Inf",                    1, AGGI_CONVICTS, aggi_inf, NULL},
+    {AGG_ATTACK_NAN,          "NaN",                    1, AGGI_CONVICTS, aggi_nan, NULL},
+    {AGG_ATTACK_LINE_SEARCH,  "line search",            1, AGGI_HONEST | AGGI_UNDER_FIRE,
+     NULL, aggi_line_search},
+    {AGG_ATTACK_OPT_COS,      "opt-cos",                1, AGGI_HONEST | AGGI_UNDER_FIRE,
+     NULL, aggi_opt_cos},
+    {AGG_ATTACK_MIN_MAX,      "Min-Max",                1, AGGI_HONEST, NULL, aggi_min_max},
+    {AGG_ATTACK_MIN_SUM,      "Min-Sum",                1, AGGI_HONEST, NULL, aggi_min_sum},
+    {AGG_ATTACK_FANG_TRIM,    "Fang trim",              2, AGGI_HONEST | AGGI_RANDOM,
+     aggi_fang_trim, NULL},
+    {AGG_ATTACK_FANG_KRUM,    "Fang Krum",              1, AGGI_HONEST | AGGI_MINORITY,
+     NULL, aggi_fang_krum},
+    {AGG_ATTACK_NORMALISED,   "normalised attack",      1, AGGI_HONEST | AGGI_UNDER_FIRE,
+     NULL, aggi_normalised},
+    {AGG_ATTACK_MDA_FOOLING,  "MDA fooling",            1, AGGI_HONEST | AGGI_MINORITY,
+     NULL, aggi_mda_fooling},
+    {AGG_ATTACK_AVG_ZERO,     "mean to zero",           1, AGGI_HONEST | AGGI_CROWD,
+     aggi_avg_zero, NULL},
+    {AGG_ATTACK_LARGE_NOISE,  "large noise",         1000, AGGI_RANDOM, aggi_large_noise, NULL},
+    {AGG_ATTACK_PARTIAL_DROP, "partial drop",         0.3, AGGI_OWN | AGGI_RANDOM,
+     aggi_partial_drop, NULL},
+    {AGG_ATTACK_ROP,          "ROP",                    0, AGGI_HONEST | AGGI_MAJORITY,
+     NULL, aggi_rop},
+    {AGG_ATTACK_ONLINE_MIMIC, "online mimic",           1,
+     AGGI_HONEST | AGGI_RANDOM | AGGI_REMEMBERS, NULL, aggi_online_mimic},
+    {AGG_ATTACK_ANTI_CGE,     "anti-CGE",               1, AGGI_HONEST | AGGI_MINORITY,
+     NULL, aggi_anti_cge},
+    {AGG_ATTACK_BLIND_IPM,    "blind inner product",    1, AGGI_OWN, aggi_blind_ipm, NULL},
+    {AGG_ATTACK_WORST,        "worst",                  1, AGGI_HONEST | AGGI_UNDER_FIRE,
+     NULL, aggi_worst},
 };
 
 /* clang-format on */
@@ -140,8 +188,10 @@ static int lambda_ends_at(agg_rule rule, size_t n, size_t most) {
 
 /* does agg_aggregate() take f of n? */
 static int call_takes(agg_rule rule, size_t n, size_t f, int classic) {
+    rng r = rng_make(1);
     agg_desc d = agg_make_desc(rule, n, 3, f);
     d.classic_krum = classic;
+    d.rng = rng_for_library(&r);
     return agg_scratch_size(&d) > 0;
 }
 
@@ -170,12 +220,14 @@ static int memory_follows(const aggi_call *c, int needs) {
            !c->cover.edge == !(needs & AGGI_COVER) && !c->gm.row == !(needs & AGGI_GM) &&
            !c->spectrum.square == !(needs & AGGI_SPECTRUM) &&
            !c->order.nearest == !(needs & AGGI_ORDER) && !c->picked.row == !(needs & AGGI_PICKED) &&
-           c->x && c->weight && c->out && c->part;
+           !c->excerpt.row == !(needs & AGGI_EXCERPT) && !c->deal.block == !(needs & AGGI_DEAL) &&
+           !c->signs.root == !(needs & AGGI_SIGNS) && c->x && c->weight && c->out && c->part;
 }
 
 TEST rules_get_the_memory_they_need(void) {
+    rng r = rng_make(10);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
-        agg_desc d = agg_make_desc(rule_at(i), 7, 5, 1);
+        const agg_desc bare = agg_make_desc(rule_at(i), 7, 5, 1), d = desc_with_rng(&bare, &r);
         const size_t size = agg_scratch_size(&d);
         void *scratch = need(malloc(size));
         aggi_call c;
@@ -189,26 +241,33 @@ TEST rules_get_the_memory_they_need(void) {
 
 /* one wrong option at a time: refused if and only if the row says that it is read */
 TEST rules_check_the_options_they_read(void) {
+    const agg_real row[5] = {0};
+    rng r = rng_make(10);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
         const int needs = aggi_rules[i].needs;
         agg_desc d = agg_make_desc(rule_at(i), 7, 5, 1);
+        ASSERT_EQ(!(needs & AGGI_RNG), agg_scratch_size(&d) > 0);
+        d.rng = rng_for_library(&r);
         ASSERT(agg_scratch_size(&d) > 0);
         d.q = 7; /* n - f is 6 */
         ASSERT_EQ(!(needs & AGGI_Q), agg_scratch_size(&d) > 0);
         d.q = 0;
         d.pivot = 7;
         ASSERT_EQ(!(needs & AGGI_PIVOT), agg_scratch_size(&d) > 0);
+        d.trusted = row; /* then the pivot is not read */
+        ASSERT_EQ(!(needs & AGGI_PIVOT) || (needs & AGGI_TRUSTED), agg_scratch_size(&d) > 0);
     }
     PASS();
 }
 
-/* a rule of kind AGGI_WRITTEN fills c->out itself, one of kind AGGI_WEIGHTS leaves it alone */
+/* a rule of kind AGGI_WRITTEN fills c->out itself, one of kind AGGI_WEIGHTS leaves it alone, unless
+   it has columns to put there for a while */
 TEST rules_leave_the_result_they_say(void) {
     rng r = rng_make(11);
     rows x = rows_new(7, 5);
     fill_rows(&x, LAY_RANDOM, &r);
     for (size_t i = 0; i < AGG_RULE_COUNT; i++) {
-        agg_desc d = agg_make_desc(rule_at(i), 7, 5, 1);
+        const agg_desc bare = agg_make_desc(rule_at(i), 7, 5, 1), d = desc_with_rng(&bare, &r);
         const size_t size = agg_scratch_size(&d);
         void *scratch = need(malloc(size));
         size_t written = 0;
@@ -220,7 +279,9 @@ TEST rules_leave_the_result_they_say(void) {
         c.total = 0;
         ASSERT_EQ(AGG_OK, aggi_rules[i].run(&c));
         for (size_t k = 0; k < 5; k++) written += c.out[k] < 776;
-        ASSERT_EQ(aggi_rules[i].result == AGGI_WRITTEN ? (size_t)5 : (size_t)0, written);
+        /* those of kind AGGI_WEIGHTS may use c->out, as it is not the result yet */
+        if (!(aggi_rules[i].needs & AGGI_COLUMNS) || aggi_rules[i].result == AGGI_WRITTEN)
+            ASSERT_EQ(aggi_rules[i].result == AGGI_WRITTEN ? (size_t)5 : (size_t)0, written);
         if (aggi_rules[i].result == AGGI_WEIGHTS) ASSERT(c.total > 0);
         free(scratch);
     }
@@ -286,10 +347,34 @@ TEST attacks_are_in_order(void) {
         ASSERT_EQ((agg_attack_kind)i, want->id);
         ASSERT_EQ(want->reads, row->reads);
         ASSERT_IN_RANGE(want->strength, row->strength, 0.0);
-        ASSERTm(want->name, row->number == want->number);
+        ASSERTm(want->name, row->number == want->number && row->make == want->make);
+        ASSERTm(want->name, !row->number != !row->make);
         ASSERT_STR_EQ(want->name, agg_attack_name(want->id));
     }
     PASS();
+}
+
+/* what every attack may ask for: 9 rows, 2 adversaries, 5 numbers */
+typedef struct kit {
+    agg_desc rule;
+    char scratch[1 << 16], memory[256];
+} kit;
+
+static agg_attack_desc armed(kit *t, size_t kind, rng *r) {
+    agg_attack_desc a;
+    memset(&a, 0, sizeof a);
+    memset(t, 0, sizeof *t);
+    t->rule = agg_make_desc(AGG_MDA, 9, 5, 2);
+    a.n = 9;
+    a.f = 2;
+    a.kind = (agg_attack_kind)kind;
+    a.rng = rng_for_library(r);
+    a.rule = &t->rule;
+    a.scratch = t->scratch;
+    a.scratch_size = sizeof t->scratch;
+    a.memory = t->memory;
+    a.memory_size = sizeof t->memory;
+    return a;
 }
 
 static agg_status attack_status(const agg_attack_desc *a, const rows *honest, const agg_real *own) {
@@ -299,18 +384,14 @@ static agg_status attack_status(const agg_attack_desc *a, const rows *honest, co
 
 /* what the row says is read must be there, the rest may be missing */
 TEST attacks_check_what_they_read(void) {
+    static kit t;
     rng r = rng_make(13);
     rows x = rows_new(4, 5);
     fill_rows(&x, LAY_RANDOM, &r);
     for (size_t i = 0; i < AGG_ATTACK_COUNT; i++) {
         const int reads = aggi_attacks[i].reads;
         const int rows_always = (reads & (AGGI_HONEST | AGGI_TARGET)) != 0;
-        agg_attack_desc a;
-        memset(&a, 0, sizeof a);
-        a.n = 9;
-        a.f = 2;
-        a.kind = (agg_attack_kind)i;
-        a.rng = rng_for_library(&r);
+        agg_attack_desc a = armed(&t, i, &r);
         ASSERT_EQ(AGG_OK, attack_status(&a, &x, x.row[0]));
         ASSERT_EQ(rows_always ? AGG_ERR_ARG : AGG_OK, attack_status(&a, NULL, x.row[0]));
         ASSERT_EQ(rows_always || (reads & AGGI_OWN) ? AGG_ERR_ARG : AGG_OK,
@@ -318,11 +399,21 @@ TEST attacks_check_what_they_read(void) {
         a.target = 4;
         ASSERT_EQ(reads & AGGI_TARGET ? AGG_ERR_ARG : AGG_OK, attack_status(&a, &x, x.row[0]));
         a.target = 0;
-        a.n = 0;
-        ASSERT_EQ(reads & AGGI_MAJORITY ? AGG_ERR_BOUND : AGG_OK, attack_status(&a, &x, x.row[0]));
-        a.n = 9;
         a.rng.next = NULL;
         ASSERT_EQ(reads & AGGI_RANDOM ? AGG_ERR_RNG : AGG_OK, attack_status(&a, &x, x.row[0]));
+        a.rng = rng_for_library(&r);
+        a.memory = NULL;
+        ASSERT_EQ(reads & AGGI_REMEMBERS ? AGG_ERR_ARG : AGG_OK, attack_status(&a, &x, x.row[0]));
+        a.memory = t.memory;
+        a.rule = NULL;
+        ASSERT_EQ(reads & AGGI_UNDER_FIRE ? AGG_ERR_ARG : AGG_OK, attack_status(&a, &x, x.row[0]));
+        a.n = 0;
+        ASSERT_EQ(reads & AGGI_UNDER_FIRE                                ? AGG_ERR_ARG
+                  : reads & (AGGI_MAJORITY | AGGI_CROWD | AGGI_MINORITY) ? AGG_ERR_BOUND
+                                                                         : AGG_OK,
+                  attack_status(&a, &x, x.row[0]));
+        a.rule = &t.rule; /* which has an n */
+        ASSERT_EQ(AGG_OK, attack_status(&a, &x, x.row[0]));
     }
     rows_free(&x);
     PASS();
@@ -330,24 +421,46 @@ TEST attacks_check_what_they_read(void) {
 
 /* no strength given is the strength of the row, for the attacks that have one */
 TEST attacks_have_the_strength_they_say(void) {
+    static kit t;
     rng r = rng_make(14);
     rows x = rows_new(4, 5);
     fill_rows(&x, LAY_RANDOM, &r);
     for (size_t i = 0; i < AGG_ATTACK_COUNT; i++) {
         agg_real plain[5], given[5];
         rng p = rng_make(1), q = rng_make(1);
-        agg_attack_desc a;
-        memset(&a, 0, sizeof a);
-        a.n = 9;
-        a.f = 2;
-        a.kind = (agg_attack_kind)i;
-        a.rng = rng_for_library(&p);
+        agg_attack_desc a = armed(&t, i, &p);
         ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 4, 5, x.row[0], plain));
-        a.rng = rng_for_library(&q);
+        a = armed(&t, i, &q);
         a.strength =
             aggi_attacks[i].reads & AGGI_MAJORITY ? aggi_alie_z(9, 2) : attack_rows[i].strength;
         ASSERT_EQ(AGG_OK, agg_attack(&a, x.row, 4, 5, x.row[0], given));
         ASSERTm(agg_attack_name(a.kind), same_bits(plain, given, 5));
+    }
+    rows_free(&x);
+    PASS();
+}
+
+/* scratch and memory are asked for by those and only those who use them */
+TEST attacks_get_the_memory_they_need(void) {
+    static kit t;
+    rng r = rng_make(15);
+    rows x = rows_new(4, 5);
+    fill_rows(&x, LAY_RANDOM, &r);
+    for (size_t i = 0; i < AGG_ATTACK_COUNT; i++) {
+        agg_attack_desc a = armed(&t, i, &r);
+        const size_t size = agg_attack_scratch_size(&a, 4, 5), kept = agg_attack_memory_size(&a, 5);
+        ASSERT_EQ(aggi_attacks[i].make != NULL, size > 0);
+        ASSERT_EQ((aggi_attacks[i].reads & AGGI_REMEMBERS) != 0, kept > 0);
+        a.scratch_size = size;
+        a.memory_size = kept;
+        ASSERT_EQ(AGG_OK, attack_status(&a, &x, x.row[0]));
+        a.scratch_size = size ? size - 1 : 0;
+        ASSERT_EQ(size ? AGG_ERR_SCRATCH : AGG_OK, attack_status(&a, &x, x.row[0]));
+        a.scratch = NULL;
+        ASSERT_EQ(size ? AGG_ERR_ARG : AGG_OK, attack_status(&a, &x, x.row[0]));
+        a = armed(&t, i, &r);
+        a.memory_size = kept ? kept - 1 : 0;
+        ASSERT_EQ(kept ? AGG_ERR_SCRATCH : AGG_OK, attack_status(&a, &x, x.row[0]));
     }
     rows_free(&x);
     PASS();
@@ -365,6 +478,7 @@ SUITE(tables) {
     RUN_TEST(attacks_are_in_order);
     RUN_TEST(attacks_check_what_they_read);
     RUN_TEST(attacks_have_the_strength_they_say);
+    RUN_TEST(attacks_get_the_memory_they_need);
 }
 
 GREATEST_MAIN_DEFS();

@@ -147,16 +147,23 @@ TEST forged_rows_end(const mode *m) {
 TEST attacks_and_ratios_end(const mode *m) {
     rng r = rng_make(23);
     rows x = rows_new(6, 20);
+    const agg_desc rule = agg_make_desc(AGG_MDA, 6, 20, 2);
     for (size_t l = 0; l < LAYOUT_COUNT; l++) {
         fill_rows(&x, (layout)l, &r);
         for (size_t k = 0; k < AGG_ATTACK_COUNT; k++) {
-            agg_attack_desc a = {6, 2, (agg_attack_kind)k, 0, 0, {NULL, NULL}};
+            agg_attack_desc a;
             agg_real out[20];
+            memset(&a, 0, sizeof a);
+            a.n = 6;
+            a.f = 2;
+            a.kind = (agg_attack_kind)k;
             a.rng = rng_for_library(&r);
+            a.rule = &rule;
             mode_set(m);
-            const agg_status s = agg_attack(&a, x.row, x.n, x.dim, x.row[1], out);
+            const agg_status s = run_attack(&a, x.row, x.n, x.dim, x.row[1], out);
             mode_end();
             ASSERT_EQ(AGG_OK, s);
+            if (k > AGG_ATTACK_NAN) ASSERTm(layout_name((layout)l), all_finite(out, x.dim));
         }
         double ratio = -1;
         mode_set(m);

@@ -12,6 +12,8 @@
      is written
      bad rows are dropped,               test_agg_misuse: too_many_bad_rows,
      more than f: AGG_ERR_ROWS           every_rule_pre_aggregation_and_forgery
+     late rows convict nobody            test_agg_guarantee: late_is_not_guilty,
+                                         two_kinds_of_absence
      finite rows of any size             test_agg_rules: the layouts giants, denormal and mixed;
                                          test_agg_laws: scale
      the inequality holds                test_agg_guarantee: any_forgeries, hill_climbing
@@ -29,6 +31,14 @@
                                          forged_states_do_no_harm, environments_may_refuse
      threads, budgets and resume         test_both_bits
      points: same bits
+     federation: what is damaged or      test_rn_federation: damaged_on_the_way_to_the_hub,
+     forged changes nothing              damaged_on_the_way_to_a_peer, forged_for_the_hub,
+                                         forged_for_a_peer; fuzz/hub.c, fuzz/peer.c
+     memory is what _size() says         the same: the whole block is compared, under make asan
+     one link, one vote                  test_rn_federation: the_first_row_of_a_round_counts
+     late rows convict nobody,           test_rn_federation: a_quorum_at_the_deadline, quorums,
+     fewer than 2f+1 make no update      goodbyes
+     losses and deaths change no bit     test_rn_federation: nothing_is_lost, the_trainers_bits
 
    The rest is here. */
 #include "implementation.h"
@@ -53,23 +63,26 @@ typedef struct call {
 
 static void call_job(void *arg, size_t i) {
     call *c = (call *)arg + i;
-    const size_t size = agg_scratch_size(c->desc);
+    rng own = rng_make(1); /* a generator is not shared */
+    const agg_desc d = desc_with_rng(c->desc, &own);
+    const size_t size = agg_scratch_size(&d);
     void *scratch = need(malloc(size));
     agg_report report;
     memset(&report, 0, sizeof report);
     report.weight = c->weight;
     report.suspicion = c->suspicion;
-    c->status = agg_aggregate(c->desc, c->x->row, c->out, scratch, size, &report);
+    c->status = agg_aggregate(&d, c->x->row, c->out, scratch, size, &report);
     free(scratch);
 }
 
 TEST calls_share_what_they_read(agg_rule rule) {
     rng r = rng_make(7);
     rows x = rows_new(N, DIM), before = rows_new(N, DIM);
-    agg_real start[DIM] = {0};
+    agg_real start[DIM] = {0}, trusted[DIM] = {1};
     agg_desc d = agg_make_desc(rule, N, DIM, F), copy;
     call *calls = (call *)need(calloc(THREADS + 1, sizeof *calls));
     d.start = start;
+    d.trusted = trusted;
     d.pre[0] = AGG_PRE_ARC;
     copy = d;
     fill_rows(&x, LAY_RANDOM, &r);
@@ -89,7 +102,7 @@ TEST calls_share_what_they_read(agg_rule rule) {
     }
     ASSERT_MEM_EQ(before.data, x.data, N * DIM * sizeof *x.data);
     ASSERT_MEM_EQ(&copy, &d, sizeof d);
-    for (size_t k = 0; k < DIM; k++) ASSERT(start[k] == 0);
+    for (size_t k = 0; k < DIM; k++) ASSERT(start[k] == 0 && trusted[k] == (k == 0));
     free(calls);
     rows_free(&x);
     rows_free(&before);

@@ -1,37 +1,13 @@
 /* agg_aggregate() with any rows, sizes, rule and options. Promised: a status, and out untouched
    unless it is AGG_OK or AGG_INEXACT; else out is finite and within lambda times the diameter of
    every set of n-f rows; the report adds up; the bits depend on nothing but desc and rows. Bound:
-   desc.budget operations of a search and desc.iterations passes, see feed_desc(). */
+   desc.budget operations of a search and desc.iterations passes, see feed_rule(). */
 #include "implementation.h"
 #include "aggregators.h"
 #include <math.h>
 #include "common.h"
 #include "reference.h"
 #include "fuzz/fuzz.h"
-
-enum { MOST_DIM = 300 };
-
-static agg_desc feed_desc(feed *f, rng *random) {
-    agg_desc d = agg_make_desc((agg_rule)feed_enum(f, AGG_RULE_COUNT), 0, 0, 0);
-    const uint8_t dim = feed_byte(f);
-    d.n = feed_below(f, 12);
-    d.dim = dim < 192 ? dim % 20 : (size_t)(dim - 192) * 5;
-    d.f = feed_byte(f) < 250 ? feed_below(f, 6) : feed_size(f);
-    d.pre[0] = (agg_pre)(feed_flag(f) ? feed_enum(f, AGG_PRE_COUNT) : 0);
-    d.pre[1] = (agg_pre)(feed_flag(f) ? feed_enum(f, AGG_PRE_COUNT) : 0);
-    if (!feed_flag(f)) return d;
-    d.classic_krum = feed_flag(f);
-    d.q = feed_size(f);
-    d.pivot = feed_size(f);
-    d.bucket = feed_size(f);
-    d.clip = feed_double(f);
-    d.tau = feed_double(f);
-    d.iterations = feed_below(f, 16);
-    d.gap = feed_double(f);
-    d.budget = feed_byte(f);
-    if (feed_flag(f)) d.rng = rng_for_library(random);
-    return d;
-}
 
 static void run_backwards(void *self, size_t count, agg_job *job, void *arg) {
     (void)self;
@@ -92,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     feed f = feed_make(data, size);
     const uint64_t seed = feed_byte(&f);
     rng random = rng_make(seed);
-    agg_desc d = feed_desc(&f, &random);
+    agg_desc d = feed_rule(&f, &random);
     const int fill = feed_byte(&f);
     table t = feed_table(&f, d.n, d.dim ? d.dim : 1);
     agg_real *start = feed_flag(&f) && d.dim ? feed_row(&f, d.dim, NULL) : NULL;

@@ -128,6 +128,34 @@ static inline agg_real *feed_row(feed *f, size_t dim, const agg_real *other) {
     return x;
 }
 
+/* any rule, sizes and options; up to 11 rows of up to 315 numbers */
+static inline agg_desc feed_rule(feed *f, rng *random) {
+    agg_desc d = agg_make_desc((agg_rule)feed_enum(f, AGG_RULE_COUNT), 0, 0, 0);
+    const uint8_t dim = feed_byte(f);
+    d.n = feed_below(f, 12);
+    d.dim = dim < 192 ? dim % 20 : (size_t)(dim - 192) * 5;
+    d.f = feed_byte(f) < 250 ? feed_below(f, 6) : feed_size(f);
+    d.pre[0] = (agg_pre)(feed_flag(f) ? feed_enum(f, AGG_PRE_COUNT) : 0);
+    d.pre[1] = (agg_pre)(feed_flag(f) ? feed_enum(f, AGG_PRE_COUNT) : 0);
+    if (!feed_flag(f)) return d;
+    d.classic_krum = feed_flag(f);
+    d.q = feed_size(f);
+    d.pivot = feed_size(f);
+    d.bucket = feed_size(f);
+    d.clip = feed_double(f);
+    d.tau = feed_double(f);
+    d.iterations = feed_below(f, 16);
+    d.gap = feed_double(f);
+    d.budget = feed_byte(f);
+    if (feed_flag(f)) d.rng = rng_for_library(random);
+    d.share = feed_double(f);
+    d.blocks = feed_size(f);
+    d.sigma = feed_double(f);
+    d.delta = feed_double(f);
+    d.batch = feed_size(f);
+    return d;
+}
+
 enum { MOST_ROWS = 16 };
 
 typedef struct table {
@@ -148,4 +176,20 @@ static inline table feed_table(feed *f, size_t n, size_t dim) {
 static inline void table_free(table *t) {
     for (size_t i = 0; i < t->n; i++) free(t->row[i]);
 }
+#ifdef RNI_SAVED_HEAD /* for those that have the private functions */
+/* a word of a saved hub or peer changed, by somebody who can compute both checksums; the inner one
+   is of what is behind `head` bytes */
+static inline void feed_forge(feed *f, unsigned char *bytes, size_t size, size_t head) {
+    unsigned char *inner = bytes + head;
+    const size_t length = size - head - 8, high = feed_byte(f);
+    const size_t at = (high << 8 | feed_byte(f)) * 4 % (length - 15);
+    rni_put(inner + at, feed_flag(f) ? feed_u64(f) : feed_size(f), 8);
+    rni_put(inner + length - 8, rni_crc32(inner, length - 8), 8);
+    rni_put(bytes + size - 8, rni_checksum(bytes, size - 8), 8);
+}
+
+static inline int is_refusal(rn_status s) {
+    return s == RN_ERR_FORMAT || s == RN_ERR_MISMATCH || s == RN_ERR_CORRUPT;
+}
+#endif
 #endif /* TESTS_FUZZ_H */

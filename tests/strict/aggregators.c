@@ -28,8 +28,10 @@ int main(void) {
     const agg_real *rows[5];
     char scratch[8192];
     double ratio = -1;
-    agg_attack_desc attack = {0, 0, AGG_ATTACK_ZERO, 0, 0, {NULL, NULL}};
+    agg_attack_desc attack;
     agg_desc desc = agg_make_desc(AGG_MDA, 5, 2, 1);
+    memset(&attack, 0, sizeof attack);
+    attack.kind = AGG_ATTACK_ZERO;
     rows[0] = a;
     rows[1] = b;
     rows[2] = c;

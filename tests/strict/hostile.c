@@ -148,10 +148,14 @@ static void aggregates(void) {
 }
 
 static void attacks_and_options(void) {
-    agg_attack_desc a = {N, 1, AGG_ATTACK_GAUSSIAN, 0, 0, {NULL, NULL}};
+    agg_attack_desc a;
     agg_desc d = agg_make_desc(AGG_CCLIP, N, 5, 1);
     agg_real start[5] = {0};
     double ratio;
+    memset(&a, 0, sizeof a);
+    a.n = N;
+    a.f = 1;
+    a.kind = AGG_ATTACK_GAUSSIAN;
     fill(1);
     put(start + 4, WORD_NAN);
     d.start = start;
