@@ -7,20 +7,28 @@ WARN     = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wdo
 	-Wcast-qual -Wundef
 C99      = -std=c99 $(WARN) -Wstrict-prototypes -I.
 CXX11    = -std=c++11 -x c++ $(WARN) -I.
-VARIANTS = float double
+# of rn_real; WHOLE=1: all that there is, at full length
+VARIANTS = float $(if $(WHOLE),double)
 DEMO     = 04_cartpole
 JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
-PAGES    := README.md examples/README.md examples/paper/README.md tests/README.md
+PAGES    := README.md examples/README.md examples/paper/README.md \
+	tests/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
-LONGEST  := test_env_planar test_rn_saving test_agg_rules
+LONGEST  := test_both_bits test_agg_rules test_env_planar test_agg_stages test_rn_trainer test_rn_saving
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-TESTS    := $(foreach n,$(filter $(LONGEST),$(NAMES)) $(filter-out $(LONGEST),$(NAMES)),\
+TESTS    := $(foreach n,$(filter $(NAMES),$(LONGEST)) $(filter-out $(LONGEST),$(NAMES)),\
 	$(addprefix $(BUILD)/tests/,$(addsuffix /$(n),$(VARIANTS))))
+PRIVATE  := $(patsubst tests/%.c,%,$(shell grep -l '^.define .*_IMPLEMENTATION' tests/test_*.c))
+OWN_CODE := $(foreach v,float double,$(addprefix $(BUILD)/tests/$(v)/,$(PRIVATE)))
 HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 SNIPPETS := $(patsubst $(BUILD)/docs/%.c,%,$(wildcard $(BUILD)/docs/*.c))
-DOCS     := $(foreach l,c99 $(if $(HAVE_CXX),c++11),$(addprefix $(BUILD)/docs/$(l)/,$(SNIPPETS)))
+# as C99 README's programs are whole, with the code of the headers; WHOLE=1: all of them
+WHOLE_DOCS := $(if $(WHOLE),$(SNIPPETS),$(filter README_%,$(SNIPPETS)))
+DOCS     := $(addprefix $(BUILD)/docs/c99/,$(WHOLE_DOCS)) \
+	$(addprefix $(BUILD)/docs/linked/,$(filter-out $(WHOLE_DOCS),$(SNIPPETS))) \
+	$(if $(HAVE_CXX),$(addprefix $(BUILD)/docs/c++11/,$(SNIPPETS)))
 BENCHES  := $(filter-out peers speed,$(patsubst bench/%.c,%,$(wildcard bench/*.c)))
 
 MAKEFLAGS += --no-print-directory
@@ -36,10 +44,17 @@ endif
 
 # build $@ from $<: $(call build,compiler,flags). In two steps: coverage notes lie beside the
 # object, and the list of included files tells which libraries to link. (The headers need none, but
-# a program may include <math.h>.)
+# a program may include <math.h>.) A compiler that does not make such lists (tcc): all libraries,
+# and a change in any header compiles everything again.
+ifneq ($(shell $(CC) -MM -MP -x c /dev/null 2>/dev/null),)
 DEPS    = -MD -MP -MF $@.d -MT $@
 LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; \
-	grep -q '/mujoco\.h' $@.d && echo -lmujoco; grep -q '/math\.h' $@.d && echo -lm)
+	grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
+	grep -q '/math\.h' $@.d && echo -lm)
+else
+LIBS    = -pthread -lm
+ANY     = $(wildcard *.h examples/*.h examples/*/*.h tests/*.h tests/*/*.h bench/*.h)
+endif
 SAY     = echo "  CC  $@"
 compile = mkdir -p $(@D); rm -f $@; $(SAY); $(1) $(2) $(CFLAGS) $(CODE) $(DEPS) -c $<
 build   = @$(call compile,$(1),$(2)) -o $@.o && \
@@ -47,17 +62,17 @@ build   = @$(call compile,$(1),$(2)) -o $@.o && \
 archive = @$(call compile,$(1),$(2)) -o $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
 all: $(EXAMPLES)  ## build the examples (the default)
-ifeq ($(EXAMPLES),)
-	@echo "no examples/[0-9]*.c"
-endif
+	@echo "built: $(EXAMPLES)"
+	@echo "start with $(firstword $(EXAMPLES)), or \`make demo\`; examples/README.md says what each shows."
+	@echo "\`make test\` tests everything ($(TAKES)); \`make help\` lists the rest."
 
 demo: $(BUILD)/$(DEMO)  ## run the demonstration
 	@$(BUILD)/$(DEMO)
 
-picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole $(BUILD)/09_watch  ## draw the pictures of the lessons again
+picture: $(BUILD)/02_attack_table $(BUILD)/04_cartpole $(BUILD)/14_watch  ## draw the pictures of the lessons again
 	@$(BUILD)/02_attack_table examples/attack_table.svg
 	@$(BUILD)/04_cartpole examples/cartpole.svg
-	@$(BUILD)/09_watch --task Hopper --train 1500 --seed 12 --seconds 10 examples/watch.svg
+	@$(BUILD)/14_watch --task Hopper --train 1500 --seed 12 --seconds 10 examples/watch.svg
 
 figure1: $(BUILD)/paper/figure1  ## the paper's figure 1 (build/figure1.svg, .csv, .md); QUICK=1 is short, AUTHORS=1: their settings
 	@$< $(if $(QUICK),--quick) $(if $(AUTHORS),--authors)
@@ -74,7 +89,19 @@ figure3: $(BUILD)/paper/figure3  ## the paper's figure 3, Fed-ADMM (build/figure
 baselines: $(BUILD)/paper/baselines  ## Res-NHARPG, FedPG-BR and Byz-PG (build/baselines.svg, .csv, .md); QUICK=1 is short
 	@$< $(if $(QUICK),--quick)
 
-attacks: $(BUILD)/paper/attacks  ## the same algorithms against eleven attacks, f = 0 .. 4 (build/attacks.svg, .csv, .md); QUICK=1
+attacks: $(BUILD)/paper/attacks  ## every rule against every attack, the worst among them (build/attacks*.svg, .csv, .md); QUICK=1, STORED=1: what is done so far, MAP=1: examples/attacks_map.svg again, CHEAP=1: half the trajectories only
+	@$< $(if $(QUICK),--quick) $(if $(STORED),--stored) $(if $(MAP),--map) $(if $(CHEAP),--cheap)
+
+ensemble: $(BUILD)/paper/ensemble  ## groups that vote, or one federation of all? (build/ensemble.md); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
+detection: $(BUILD)/paper/detection  ## who lies? false alarms and delays of server.watch, attack by attack (build/detection.svg, .csv, .md); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
+hetero: $(BUILD)/paper/hetero  ## agents whose CartPoles differ: mean and worst return (build/hetero.svg, .csv, .md); QUICK=1
+	@$< $(if $(QUICK),--quick)
+
+delay: $(BUILD)/paper/delay  ## agents whose rows come late: wait, a quorum, their last rows (build/delay.svg, .csv, .md); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
 table1: $(BUILD)/paper/table1  ## the paper's table 1: lambda, the largest ratio found, cost (build/table1.md, .svg); QUICK=1
@@ -89,15 +116,17 @@ onesetting: $(BUILD)/paper/onesetting  ## six tasks, one setting, three of ten f
 speedup: $(BUILD)/paper/speedup  ## the paper's theorem measured: error and gap against t, N and T (build/speedup.md, .svg); QUICK=1
 	@$< $(if $(QUICK),--quick)
 
-TAKES = about 70 seconds on two free cores
-SLOW  = TAKES="some minutes"
-test:  ## run all tests, float and double, and every example of the documentation; V=1 shows their output
+TAKES = about $(shell expr $(if $(WHOLE),200,120) / $(JOBS)) seconds if the machine (cores: $(JOBS)) is free
+SOME  = TAKES="some minutes"
+SLOW  = $(SOME) $(if $(QUICK),,WHOLE=1)
+export TEST_WHOLE = $(WHOLE)
+test:  ## run the tests and every example of the documentation; V=1 shows their output, WHOLE=1: in double too, and longer
 	@$(MAKE) -k $(BUILD)/docs/stamp || true
 	@$(MAKE) run-tests
 
 bench:  ## measure speed at plain -O2, with -march=native and beside numpy; BENCH_QUICK=1 is short
 	@for b in $(BENCHES); do \
-	    $(MAKE) $(BUILD)/bench/O2/$$b $(BUILD)/bench/native/$$b || exit 1; \
+	    $(MAKE) -j$(JOBS) $(BUILD)/bench/O2/$$b $(BUILD)/bench/native/$$b || exit 1; \
 	    echo "== bench/$$b.c, $(BENCH_O2)"; $(BUILD)/bench/O2/$$b || exit 1; \
 	    echo "== bench/$$b.c, -march=native"; \
 	    $(BUILD)/bench/native/$$b $$([ $$b != rules ] || echo --no-hostile) || exit 1; \
@@ -153,12 +182,15 @@ golden: $(BUILD)/tests/float/test_both_bits $(BUILD)/tests/double/test_both_bits
 	   echo '#endif'; } >$(BUILD)/golden.h && \
 	mv $(BUILD)/golden.h tests/golden.h
 
-msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at (needs clang)
+HAVE_CLANG = command -v clang >/dev/null || \
+	    { echo "there is no clang: install it (Debian: clang, libclang-rt-dev)"; exit 1; }
+msan:  ## all tests under the memory sanitizer: nothing uninitialised is looked at; ORIGINS=1 says where it is from (needs clang)
+	@$(HAVE_CLANG)
 	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/msan CC=clang CXX=clang++ \
-	    CFLAGS="$(SANITIZE) -fsanitize=memory -fsanitize-memory-track-origins"
+	    CFLAGS="$(SANITIZE) -fsanitize=memory $(if $(ORIGINS),-fsanitize-memory-track-origins)"
 
 tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
-	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/tsan NAMES="test_both_threads test_agg_laws test_rn_trainer" \
+	@$(MAKE) test $(SLOW) BUILD=$(BUILD)/tsan VARIANTS="float double" NAMES="test_both_threads test_agg_laws test_rn_trainer" \
 	    CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
 
 # Every fuzzer as float and as double. A hang is an input that takes longer than 10 s; what the
@@ -167,7 +199,9 @@ tsan:  ## the tests with threads, pools of 2 to 8, under the thread sanitizer
 SECONDS = 60
 FUZZERS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ    = $(SANITIZE) -fsanitize=fuzzer,address,undefined,float-cast-overflow
+fuzz: VARIANTS = float double
 fuzz:  ## libFuzzer on both headers, SECONDS=60 for each program (needs clang)
+	@$(HAVE_CLANG)
 	@$(MAKE) -j$(JOBS) CC=clang CFLAGS="$(FUZZ)" \
 	    $(foreach v,$(VARIANTS),$(addprefix $(BUILD)/fuzz/$(v)/,$(FUZZERS)))
 	@sh tests/fuzz/run.sh $(BUILD)/fuzz $(SECONDS) "$(VARIANTS)" "$(FUZZERS)"
@@ -187,11 +221,15 @@ COVERED = $(BUILD)/coverage
 # always_inline=unused: one copy of each function, or a line would have branches for each place it
 # was inlined
 COVERAGE = -O0 -g -DNDEBUG --coverage -fprofile-update=atomic -Dalways_inline=unused
+# programs that train for minutes at -O0 and reach nothing that the others do not
+NO_COVERAGE = test_both_bits $(filter test_env_% test_ex_%,$(NAMES))
+coverage: NAMES := $(filter-out $(NO_COVERAGE),$(NAMES))
 coverage: $(BUILD)/tests/merge_coverage  ## line and branch coverage of the headers by the tests (needs gcc and gcov)
 	@rm -rf $(COVERED)
-	@$(MAKE) test $(SLOW) DOCS= BUILD=$(COVERED) CC=gcc LDFLAGS=--coverage COVER="$(COVERAGE)"
-	@$(MAKE) test $(SLOW) DOCS= BUILD=$(COVERED)/plain CC=gcc LDFLAGS=--coverage VARIANTS=float \
-	    COVER="$(COVERAGE) -DAGG_NO_DISPATCH"
+	@$(MAKE) test $(SOME) WHOLE=1 DOCS= BUILD=$(COVERED) CC=gcc LDFLAGS=--coverage \
+	    NAMES="$(NAMES)" COVER="$(COVERAGE)"
+	@$(MAKE) test $(SOME) WHOLE=1 DOCS= BUILD=$(COVERED)/plain CC=gcc LDFLAGS=--coverage VARIANTS=float \
+	    NAMES="$(NAMES)" COVER="$(COVERAGE) -DAGG_NO_DISPATCH"
 	@for data in $(COVERED)/tests/*/*.gcda $(COVERED)/plain/tests/*/*.gcda; do \
 	    $(GCOV) -b -c -t $$data; done >$(COVERED)/all.gcov
 	@$(BUILD)/tests/merge_coverage $(COVERED)/all.gcov tests/uncovered.txt $(HEADERS)
@@ -202,16 +240,16 @@ hardening:  ## all of this at once: portability's table, then a line with counts
 PREFIX  = /usr/local
 VERSION = $(shell sed -n 's/^.define RN_VERSION_[MP][A-Z]* //p' resnharpg.h | paste -s -d .)
 install:  ## the headers and a pkg-config file, to DESTDIR/PREFIX
-	@mkdir -p $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/pkgconfig
-	@cp $(HEADERS) $(DESTDIR)$(PREFIX)/include
-	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: resnharpg' 'Version: $(VERSION)' \
-	    'Cflags: -I$${prefix}/include' \
+	@mkdir -p "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/share/pkgconfig"
+	@cp $(HEADERS) "$(DESTDIR)$(PREFIX)/include"
+	@printf '%s\n' "prefix=$(PREFIX)" 'Name: resnharpg' 'Version: $(VERSION)' \
+	    'Cflags: -I"$${prefix}/include"' \
 	    'Description: Byzantine-robust aggregation and federated policy gradients, two C headers' \
-	    >$(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
+	    >"$(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc"
 
 uninstall:  ## what install put there
-	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,$(HEADERS)) \
-	    $(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc
+	@for h in $(HEADERS); do rm -f "$(DESTDIR)$(PREFIX)/include/$$h"; done
+	@rm -f "$(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc"
 
 packaging:  ## install, pkg-config, CMake; a C++ program and one of two files, built as a user would
 	@sh tests/packaging/run.sh $(BUILD)/packaging
@@ -235,9 +273,10 @@ run-tests:
 	@$(MAKE) -k -j$(JOBS) $(PROGRAMS:=.result) || true
 	@sh tests/run.sh end $(BUILD) $(PROGRAMS)
 
-# one make for each: a single one would compile all programs before it runs the first
-$(TESTS:=.result): $(foreach v,$(VARIANTS),$(call LIBRARY,$(v)))
-$(addsuffix .result,$(filter $(BUILD)/docs/c++11/%,$(DOCS))): $(call LIBRARY,float)
+# One make for each: a single one would compile all programs before it runs the first. Those that
+# have the code of the headers themselves begin while it is compiled for the others.
+$(addsuffix .result,$(filter-out $(OWN_CODE),$(TESTS))): $(foreach v,$(VARIANTS),$(call LIBRARY,$(v)))
+$(addsuffix .result,$(filter-out $(BUILD)/docs/c99/%,$(DOCS))): $(call LIBRARY,float)
 $(PROGRAMS:=.result): %.result: always
 	@$(MAKE) -s $* && sh tests/run.sh one $(BUILD) $*
 
@@ -265,16 +304,23 @@ $(BUILD)/paper/%:        C99 += -Iexamples
 # the programs hardly. A program that has the code itself, because it tests private functions, takes
 # nothing from library.a. An example of aggregators.h alone runs in no time. COVER: flags for the code
 # of the headers alone.
-PRIVATE := $(patsubst tests/%.c,%,$(shell grep -l '^.define .*_IMPLEMENTATION' tests/test_*.c))
+# The programs of examples/ say ..._IMPLEMENTATION, so that one command builds each; here that code
+# is compiled once for all of them: BROUGHT says that it is there.
+BROUGHT = -DAGGREGATORS_IMPLEMENTED -DRESNHARPG_IMPLEMENTED
 $(BUILD)/tests/%: CFLAGS = -Og -g1
 $(BUILD)/docs/%:  CFLAGS = $$(grep -q resnharpg.h $< && echo -Og || echo -O0) -g1
-$(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/c++11/%: SAY = :
+$(BUILD)/tests/float/% $(BUILD)/tests/double/% $(BUILD)/docs/c99/% $(BUILD)/docs/linked/% $(BUILD)/docs/c++11/%: SAY = :
 $(BUILD)/tests/%/library.a: CFLAGS = -O2 -g1
+$(BUILD)/tests/%/library.a: SAY = echo "compiling the code of both headers for all of them ($@)"
 $(BUILD)/tests/%/test_env_planar $(BUILD)/tests/%/test_rn_policies: CFLAGS = -O1 -g1
 $(addprefix $(BUILD)/tests/%/,library.a $(PRIVATE)): CODE = $(COVER)
 $(call LIBRARY,float):   tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99))
 $(call LIBRARY,double):  tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99) $(DOUBLE))
-$(BUILD)/%:              examples/%.c      $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/library.a:      tests/library.c   $(BUILD)/flags ; $(call archive,$(CC),$(C99))
+# the one program in double has the code itself
+$(BUILD)/paper/speedup:  examples/paper/speedup.c $(BUILD)/flags ; $(call build,$(CC),$(C99))
+$(BUILD)/%:              examples/%.c      $(BUILD)/library.a $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(BROUGHT) -DAGGI_CORE)
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/double/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE))
@@ -290,17 +336,24 @@ $(BUILD)/tests/float/%:  tests/%.c $(call LIBRARY,float) $(BUILD)/flags
 	$(call build,$(CC),$(C99) $(LINKED))
 $(BUILD)/tests/double/%: tests/%.c $(call LIBRARY,double) $(BUILD)/flags
 	$(call build,$(CC),$(C99) $(LINKED) $(DOUBLE))
+$(filter $(BUILD)/tests/float/%,$(OWN_CODE)): $(BUILD)/tests/float/%: tests/%.c $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(LINKED))
+$(filter $(BUILD)/tests/double/%,$(OWN_CODE)): $(BUILD)/tests/double/%: tests/%.c $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(LINKED) $(DOUBLE))
 $(BUILD)/tests/%:        tests/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/docs/c99/%:     $(BUILD)/docs/%.c $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOC_WARN))
-# as C++ the examples are linked with that code (make strict compiles them whole as well)
-BROUGHT = -DAGGREGATORS_IMPLEMENTED -DRESNHARPG_IMPLEMENTED
+# the others are linked with that code (make strict compiles them whole as well, as C++ too)
+$(BUILD)/docs/linked/%: $(BUILD)/docs/%.c $(call LIBRARY,float) $(BUILD)/flags
+	$(call build,$(CC),$(C99) $(DOC_WARN) $(BROUGHT))
 $(BUILD)/docs/c++11/%: $(BUILD)/docs/%.c $(call LIBRARY,float) $(BUILD)/flags
 	$(call build,$(CXX),$(CXX11) $(DOC_WARN) $(BROUGHT))
 
+
 # changes when the compiler or its flags do, so that everything is built again
 FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS) $(COVER)
-$(BUILD)/flags: always
+$(BUILD)/flags: always $(ANY)
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
+	@$(if $(filter-out always,$?),touch $@)
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 .PHONY: $(shell sed -n 's/^\([a-z0-9]*\):.*\#\# .*/\1/p' Makefile) run-tests always

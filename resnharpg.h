@@ -1,4 +1,4 @@
-/* resnharpg.h - v0.4.0 - Byzantine-robust federated RL - SPDX-License-Identifier: MIT OR Unlicense
+/* resnharpg.h - v0.5.0 - Byzantine-robust federated RL - SPDX-License-Identifier: MIT OR Unlicense
    Res-NHARPG, resilient normalized Hessian-aided recursive policy gradient: N agents, each with its
    own copy of an environment, learn one policy together; up to f are adversaries and send anything.
    One file beside aggregators.h, C99 and C++11. No globals, no hidden allocation, no math library.
@@ -8,33 +8,55 @@
        #include "resnharpg.h"                     (the define brings the code of aggregators.h too)
 
    QUICK START (every example in this comment is compiled and run by `make test`)
-       #include "examples/envs/cartpole.h"
+       static void reset(void *self, const agg_rng *rng, rn_real *obs) {
+           double *x = (double *)self;                   // somebody stands at x, sees x, and is to
+           *x = 2 * rn_draw_uniform(rng) - 1;            // find the middle
+           obs[0] = (rn_real)*x;
+       }
+       static rn_step_result step(void *self, const rn_real *act, const agg_rng *rng, rn_real *obs,
+                                  double *reward) {
+           double *x = (double *)self;
+           (void)rng;
+           *x += act[0] > 0 ? 0.1 : -0.1;
+           obs[0] = (rn_real)*x;
+           *reward = -*x * *x;
+           return RN_RUNNING;                            // until method.horizon
+       }
        int main(void) {
-           static cartpole poles[11];                    // 10 agents train, one pole is to evaluate
-           rn_env envs[11];
+           double place[11], score = 0;                  // 10 agents train, one place to evaluate
+           static rn_env envs[11];                       // static: all of it is 0
            rn_net net;
            rn_trainer *trainer = NULL;
-           double score = 0;
-           for (int i = 0; i < 11; i++) envs[i] = cartpole_env(&poles[i]);
-           rn_net_desc shape = rn_make_net_desc(4, 2);   // 4 numbers seen, 2 actions,
-           shape.hidden[0] = shape.hidden[1] = 16;       // two hidden layers of 16 tanh units
+           for (int i = 0; i < 11; i++) {
+               envs[i].self = &place[i];
+               envs[i].reset = reset;
+               envs[i].step = step;
+               envs[i].obs_dim = envs[i].act_dim = 1;
+               envs[i].actions = 2;                      // 0 or 1
+           }
+           rn_net_desc shape = rn_make_net_desc(1, 2);   // 1 number seen, 2 actions,
+           shape.hidden[0] = 8;                          // and 8 tanh units between them
            rn_policy policy = rn_make_net_policy(&net, &shape);
            rn_trainer_desc desc = rn_make_trainer_desc(10, 3, envs, policy); // survive 3 of 10
+           desc.method.horizon = 20;                     // steps of a trajectory
            desc.adversaries = 3;                         // the last three send -2.5 times theirs
            rn_status s = rn_trainer_create(&trainer, &desc);  // malloc; _init() takes your memory
-           for (int t = 0; s == RN_OK && t < 150; t++) s = rn_trainer_run_round(trainer);
-           if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[10], 20, &score);
-           printf("%s: %g of 500\n", rn_status_text(s), score);    // ok: 500 of 500, or close to it
-           rn_trainer_destroy(trainer);
-           return 0;
+           for (int t = 0; s == RN_OK && t < 100; t++) s = rn_trainer_run_round(trainer);
+           if (s == RN_OK) s = rn_trainer_evaluate(trainer, &envs[10], 100, &score);
+           printf("%s: %.0f\n", rn_status_text(s), score); // prints: ok: -1
+           rn_trainer_destroy(trainer);                  // (-55 untrained; see rn_trainer_explain()
+           return 0;                                     // if create() refuses)
        }
 
    CONTENTS     options, the algorithm, environments, policies, random numbers, agent, server,
-                trainer, schedules, variance, special cases, adversaries, saving, theory, security,
-                memory, threads, determinism, errors, API, code, changelog, licence
+                watching, trainer, federation, schedules, variance, special cases, it does not
+                learn, adversaries, saving, theory, security, memory, threads, determinism, errors,
+                API, code, changelog, licence
    OPTIONS      before the include: RN_STATIC (all functions static), RN_API (own linkage),
                 RN_NO_STDLIB (no malloc: leaves out rn_trainer_create), RN_NO_AGGREGATORS (the code
-                of aggregators.h is in another of your files). For both headers: AGG_DOUBLE (double
+                of aggregators.h is in another of your files). The file with the code gets
+                <string.h> and <stdlib.h> by it; all others include what they use, such as
+                <string.h> to memset a desc. For both headers: AGG_DOUBLE (double
                 for float; the same in every file, a mix fails to link), AGG_NO_DISPATCH (do not
                 look for AVX2 at run time; the bits stay the same)
 
@@ -74,6 +96,13 @@
    method.reuse: v = B(tau, theta_t) (theta_t - theta_{t-1}) on g's own trajectory, q = 1; a round
        takes half the trajectories. E v misses grad J_t - grad J_{t-1} by half the third derivative
        of J along the step, which is O(gamma^2); d gathers at most (1-eta)/eta times that.
+   A third, for those who are often late or have no Hessian product (Fatkhullin et al. 2023):
+   method.lookahead: theta~ = theta_t + ((1-eta_t)/eta_t) (theta_t - theta_{t-1})
+                     d_n    = (1-eta_t) d_n + eta_t g(tau, theta~)         tau ~ policy theta~
+       One trajectory, no v: what d lags behind is made good by looking ahead. If grad J were linear
+       E d_t would be grad J_t wherever E d_{t-1} was grad J_{t-1}, however far apart they are; what
+       is not linear is the bias. eta_t is an important choice here: 1/eta_t steps ahead are played.
+       In the first round, and for eta 0 and 1, theta~ is theta_t. mean_return is that of theta~.
 
    TUNED        method.tuned: an agent sets its own eta_t and weight w_t of v; the plan's eta is not
                 used, but for 1, which starts anew; nor is clip. v is that of method.reuse (of three
@@ -104,7 +133,8 @@
                 W[in][out] row by row, then b[out]; at the end the free log-stds. The score of a
                 Gaussian is bounded, as the paper's assumptions ask, if desc.clip bounds the
                 actions, server.radius bounds theta, and your observations are bounded. Clipped
-                samples bias the gradient a little.
+                samples bias the gradient a little. examples/policy_c.h writes what was learned as
+                plain C, which needs no header.
    RANDOM       rn_random: xoshiro256**, 32 bytes of state. Stream k of a seed is its sequence
    NUMBERS      jumped k 2^128 steps ahead, so streams of one seed never meet. rn_draw_uniform,
                 rn_draw_below, rn_draw_normal work on any agg_rng.
@@ -135,11 +165,87 @@
                 trainer does all this by itself (adversaries that attack by vector offer 0). Across
                 a network send the number with the row, to rn_server_update_with(), and set
                 method.curvature in the agents.
+   WATCHING     server.watch: who lies? progress.evidence has a number for each agent, ln E, that
+                starts at 0 and grows while its rows are odd. It removes nobody: that is yours to
+                do. Each round the server takes what is new in a row, r = x_t - (1-eta_t) x_{t-1}
+                (RN_WATCH_ROWS: x_t, for agents without memory: method.no_memory, or eta 1), and
+                marks the k = f (or 1) agents that are
+                    farthest from the median of all r, or nearest to it (as means of rows are),
+                    nearest to another's r (as rows made together are),
+                    most against d_{t-1} (least r . d_{t-1}).
+                Equals are marked all or not at all, so never more than k. E is a coin that is bet
+                on being marked, at the odds (n-f)/k. If an agent is honest, if the honest ones are
+                alike (same environment, same method) and if the adversaries do not look at this
+                round's rows in order to frame it, then E is 1 or less on average, however many
+                rounds pass, and
+                    P(E >= 1/alpha in any round) <= alpha        (Ville)
+                so compare with rn_evidence_limit(alpha, n), ln(n/alpha): 6.9 for a false alarm
+                about one of ten in one run of a hundred. Who begins late is found as well; who
+                stops is not forgotten. Agents that each have a baseline or clip of their own are
+                not quite alike: server.slack = 0.1 raises the chance of a mark, that honest ones
+                are granted, from k/(n-f) to 1.1 k/(n-f); rn_make_trainer_desc() sets it. Missing
+                rows, and rows after a missing one, count neither way; a row with NaN or infinity
+                is marked in all four. Measured (`make detection`: CartPole, 3 of 10 lie, 150
+                rounds): 2 of 280 runs had a false alarm at 6.9. Rows made together are found in
+                round 16, NaN in 13; of random actions, flipped signs and signs flipped slowly
+                22, 18 and 6 of 24, half of the first two within 49 and 101 rounds.
+                Not for: agents with different environments or method.tuned (whose eta the server
+                does not know: 17 of 100 honest ones reached 6.9). Flipped rewards, mimics and rows
+                with 3 of 10 numbers dropped are not found.
+                A copy cannot be told from its original: if f agents copy one honest row nobody is
+                marked, but fewer copies bring their victim into suspicion with them.
+                Costs 2 n rows of memory and n^2 dim/2 multiplications a round.
    TRAINER      N agents and a server in one process. rn_trainer_run_round() runs a round.
-                rn_trainer_tick(trainer, budget) does at most `budget` environment steps (and the
-                sums that fall due), for programs that live in frames. desc.jobs spreads the agents
-                over your threads; without it agents with a small net of this header step side by
-                side, all others one after the other. desc.progress is called after each round.
+                rn_trainer_tick(trainer, budget) does a part of it, for programs that live in
+                frames. A budget is in environment steps: one step counts 1; what is made of it at
+                the end of its trajectory counts 2 for g, 1 for c, 3 for v, about what it takes with
+                a net, and is done in blocks of 64 steps (a policy of yours: all at once); the end
+                of a round, aggregation included, counts N^2. A piece that does not fit what is left
+                waits for the next tick; one larger than the whole budget is done alone. The agents
+                take turns, as many at a time as the budget has room for. `make bench` measures the
+                longest tick beside the median (bench/frames.c): what stands out is the aggregation,
+                which is one piece, for large N (server.agg.jobs spreads it).
+                desc.jobs spreads the agents over your threads; without it agents with a small net
+                of this header step side by side, all others one after the other. desc.progress is
+                called after each round.
+
+   FEDERATION   Agents and server on different machines. rn_hub is the server and who is who,
+                rn_peer an agent and what it was asked last; both are state machines over bytes, in
+                your memory, without a socket, a clock or a thread. A transport is a loop:
+                    the server's:                           an agent's:
+                    while (running) {                       while (running) {
+                        bytes came over link i:                 bytes came:
+                          rn_hub_receive(h, i, p, size);          rn_peer_receive(a, p, size);
+                        rn_hub_tick(h, now, &progress);         rn_peer_tick(a, now, 1000, NULL);
+                        while (rn_hub_next(h, &m))              while (rn_peer_next(a, &m))
+                          send to m.to: m.bytes, m.size           send m.bytes, m.size
+                    }                                       }
+                rn_make_hub_desc() and rn_make_peer_desc() take their halves of one trainer's desc;
+                with no row missing theta is then that of the trainer, bit by bit.
+                Messages may be lost, doubled, reordered or damaged: a peer that hears nothing for
+                desc.retry joins again, and whoever joins is sent the plan. What the peer has made
+                of it already it sends again. A message has 80 bytes, and 4 (double: 8) for each
+                number of theta or d.
+                The link says who a message is from: give each key or address an index of its own
+                (one key, one vote), and pass that index, not what the message says. Both must
+                agree. Everything else is checked too before anything changes: length, checksum,
+                version, run, kind, dim, policy and method, round, and which plan is answered. What
+                is refused is counted, rn_hub_report(), and its sender told why. The first row of a
+                round counts; a row with a NaN or Inf convicts its sender, as in aggregators.h.
+                A round ends when all rows are in. With desc.patience it ends without those who are
+                late, if a quorum is in: late is not guilty, so that n shrinks and f stays; there
+                must be 2f+1 at least (what f hostile rows among those in time can do, lambda says).
+                desc.stale = A takes the last row of who is late, up to A rounds old. They count in
+                the update, and with desc.fresh for the quorum too: then f+1 rows of the round or
+                more are enough, if 2f+1 can be used (`make delay` shows what that is worth).
+                Numbers are float or double on either side. peer.half sends a row in 16 bits a
+                number, with one scale for all: half the bytes; the error of a number is at most
+                2^-11 of itself, or 2^-39 of the largest, if that is more. At most 0.0003 of ||d||
+                in all was measured.
+                Save both sides as often as you like: rn_hub_save() holds the server's state and who
+                has left, and after rn_hub_load() the peers are told to join again and do so by
+                themselves; a peer goes on from rn_peer_load(), or afresh. Older states are no
+                problem either: a row says which plan it answers, by a checksum of that.
 
    SCHEDULES    value at round t = 1, 2, ..
                 RN_SCHEDULE_CONSTANT   value
@@ -147,6 +253,8 @@
                 RN_SCHEDULE_STAIRCASE  value factor^floor((t-1)/rounds)
                 RN_SCHEDULE_INVERSE    value/(floor(t/rounds) + shift)
                 RN_SCHEDULE_CALLBACK   at(self, t)
+                gamma at 0: theta stands still, progress.still is 1, and no status says so. A run
+                without a last round ends a schedule above 0, as rn_make_trainer_desc() does.
                 The theorem's: rn_theory_gamma(G1, muF) = 6 G1/(muF (t+2)), rn_theory_eta() = 1/t,
                 rn_theory_horizon(T, discount) = log(T+1)/(1-discount). They serve a bound: on
                 CartPole they learn too slowly to see. rn_make_trainer_desc() has a recipe that
@@ -165,15 +273,68 @@
                 method.no_memory: each round starts from d = 0, as in the authors' code (no
                 recursion, much noise).
    SPECIAL      (from a zeroed desc; rn_make_trainer_desc() sets flat, not with REINFORCE, reuse,
-   CASES        not with no_hessian, soft, not with RN_UPDATE_PLAIN, and NNM, not for a mean.)
+   CASES        not with no_hessian or lookahead, and soft, not with RN_UPDATE_PLAIN;
+                rn_make_tuned_trainer_desc() sets NNM too, not for a mean.)
                 N-HARPG: agg.rule = AGG_MEAN. Vanilla PG: method.no_hessian, eta constant 1,
                 AGG_MEAN, RN_UPDATE_PLAIN. Momentum PG: method.no_hessian. REINFORCE:
                 method.estimator. One agent alone: agents = 1, f = 0.
+   IT DOES NOT  Ask rn_trainer_explain() first: what it calls a hint is often the reason. Then look
+   LEARN        at progress, round by round, and change one thing at a time.
+                gamma: the length of a step in theta. progress.mean_return rises, then falls or
+                jumps: halve gamma. It creeps upwards and never falls: double it. theta gets no
+                farther than the sum of all gamma_t, about 0.16 100/2 = 8 in the recipe's first 100
+                rounds and 0.004 in each one after them: a larger net or more weight to move wants
+                more rounds or a larger gamma. Give the schedule the rounds that you will run.
+                progress.still: the step is 0, nothing changes any more.
+                discount: a reward that comes k steps after an action counts discount^k for it. So
+                1/(1-discount) should be some times the delay that matters: 0.995 is for 200
+                steps, 0.9 for 10. Lower is less noise.
+                horizon: as long as it takes to see that delay, 3/(1-discount) at most, unless a
+                task pays late or by its length; what is longer costs time and noise.
+                rounds: an agent plays batch trajectories in each (twice that without reuse or
+                no_hessian); hundreds are usual, thousands for a body with legs.
+                Rewards: their scale does not matter (normalised updates, Adam, kl, clip, soft and
+                the baselines have no units; RN_UPDATE_PLAIN has). An amount paid in every step
+                does, where trajectories end by themselves: below 0 it pays to end soon.
+                Observations: each about as large as 1, or tanh units saturate; divide by a typical
+                size, or take examples/envs/scaled.h. What an agent must tell apart must be in
+                them: there is no memory.
+                net.log_std: the logarithm of the deviation, so 0 is a deviation of 1. A third of
+                the range of the actions is a start (log_std = log(range/3)): with less nothing is
+                found, with more nothing is seen of the mean.
+                Evaluation: progress.mean_return is of sampled actions, rn_trainer_evaluate() plays
+                the most likely ones. Early it is often better than what was sampled, and sometimes
+                much worse (one action everywhere). evaluation.sampled = 1 is like with like. If the
+                two stay apart, the policy lives by its noise: lower log_std, or go on.
+                Rows: progress.dropped above 0 in every round: rn_trainer_agent_status() says why.
+                suspicion of an honest agent high: its environment differs; AGG_PRE_NNM helps.
    ADVERSARIES  for experiments: the last desc.adversaries agents, or any by desc.attacks.
-                RN_ATTACK_VECTOR: agg_attack() on the rows the honest send. RN_ATTACK_RANDOM_ACTION:
-                actions uniform, whatever the state. RN_ATTACK_REWARD_FLIP: rewards with the other
-                sign. RN_ATTACK_SILENCE: no row. The vector an adversary keeps for itself, and its
-                recursion, stay true.
+                RN_ATTACK_VECTOR: agg_attack() on the rows the honest send, or attack.make, which is
+                yours. RN_ATTACK_RANDOM_ACTION: actions uniform, whatever the state.
+                RN_ATTACK_REWARD_FLIP: rewards with the other sign. RN_ATTACK_SILENCE: no row. The
+                vector an adversary keeps for itself, and its recursion, stay true.
+                RN_ATTACK_REWARD_POISON: to the rewards of a trajectory of T steps is added what
+                makes g . u least, u = theta_t - theta_{t-1}, among all with the same mean square,
+                eps^2 (vector.strength, 0 = 1): -eps sqrt(T) k_h/||k||, where g . u = sum_h k_h r_h
+                and so
+                    k_h = discount^h sum_{s<=h} c_s              GPOMDP
+                    k_h = sum_{s<=h} discount^(h-s) c_s          flat
+                    k_h = discount^h sum_s c_s                   REINFORCE
+                (before a baseline, which learns from it, or whitening). Costs policy.dot; knows
+                theta and its own trajectories only.
+                attack.knows: what it builds on. Everything, the paper's model: no attack of the
+                real world has so much. Adversaries: the true rows of those that attack by vector.
+                Own: one row, theta, theta_{t-1}. With less than everything the rows it knows stand
+                for those it does not: they are repeated until they are as many as the honest are.
+                attack.wait, attack.ramp: slow poison. Honest for `wait` rounds, then own + share
+                (attack - own), share growing to 1 within `ramp` rounds.
+                What agg_attack() asks for is filled in: n, f; rule: the server's, with dice of its
+                own (the server's cannot be foreseen); last: the last aggregate, unless it knows its
+                own row only; step; scratch and memory. With server.aggregate there is no rule:
+                kinds that try one (line search, opt-cos, normalised, worst) then need vector.rule,
+                or RN_ERR_DESC. Adversaries with the same attack share a row that is costly and the
+                same for all. Room is laid out for desc.attack (also if adversaries is 0, so that it
+                can be set later) and desc.attacks.
 
    SAVING       rn_trainer_save writes little-endian bytes with magic, version, sizes and a CRC-32;
                 rn_trainer_load into a trainer initialised with the same desc goes on with the same
@@ -202,12 +363,24 @@
    observation that policy and environment could not have made, and env.load may refuse.
    A plan with a theta or eta that is not finite, an eta out of range, or a theta beyond desc.reach
    changes nothing in an agent.
-   Not promised: that a server is honest: without desc.reach an agent goes wherever theta is, and
-   with it step by step. That a saved state is the one you saved. CRC-32 finds accidents, not
-   forgers: who can write the bytes can choose theta. Sign them if that matters. Secrecy: the
-   vectors tell much about the data they come from. That random numbers cannot be guessed:
-   xoshiro256** is not for cryptography. That your callbacks behave: they are trusted to stay within
-   their arrays and to return.
+   Federation: agents are trusted with nothing, up to f of them; the network with nothing but to
+   say which link a message came over, if its links have keys (else whoever can write to a link is
+   that agent); the server with theta. What arrives may be anybody's: a message that is damaged,
+   forged, of another run, round, plan (desc.stale: any older one), sender, kind or length is
+   refused, and changes nothing but the report. Memory is what rn_hub_size() says, whatever arrives
+   and how often. One link has one vote: the first row of a round counts, repeats are counted and
+   not stored. Late rows convict nobody; fewer than 2f+1 make no update. Messages that are lost,
+   doubled, reordered or damaged, and sides that die and come back from what they saved, change no
+   bit of theta if all rows are waited for.
+   Not promised: that agents are those you think, without keys, or that one person has not many
+   keys: make a list of those allowed. That a server is there, or answers: who floods a link is your
+   transport's to slow down. That a server is honest: an agent goes wherever theta is. desc.reach
+   finds accidents; who lies about theta can lie about the round's number, by which reach is
+   multiplied. That a saved state is the one you saved. CRC-32 finds accidents, not forgers: who can
+   write the bytes can choose theta. Sign them if that matters. Secrecy: the vectors tell much about
+   the data they come from. That random numbers cannot be guessed: xoshiro256** is not for
+   cryptography. That your callbacks behave: they are trusted to stay within their arrays and to
+   return.
 
    MEMORY       rn_*_size() says how many bytes, you give the block (no alignment asked) and it must
                 stay where it is; nothing to free. Nothing is written to a block that is too small.
@@ -227,7 +400,8 @@
                 cos; sums in a fixed order; no fma. The environments are yours: libm does not have
                 the same bits everywhere.
    ERRORS       calls return rn_status; outputs are untouched on error unless said otherwise.
-                RN_MORE is not an error. Nothing prints, aborts or asserts on your data. */
+                RN_MORE is not an error. Nothing prints, aborts or asserts on your data. Which field
+                of a desc is refused, and why: rn_trainer_explain() and its like, in words. */
 
 /* clang-format off */
 #if !defined(RESNHARPG_H) && !defined(__cplusplus) && !defined(_MSC_VER) && \
@@ -239,7 +413,7 @@
 #ifndef RESNHARPG_H
 #define RESNHARPG_H
 #define RN_VERSION_MAJOR 0
-#define RN_VERSION_MINOR 4
+#define RN_VERSION_MINOR 5
 #define RN_VERSION_PATCH 0
 #if defined(RN_STATIC) && !defined(AGG_STATIC) && !defined(AGGREGATORS_H)
   #define AGG_STATIC
@@ -276,12 +450,26 @@
   #define rn_server_plan         rn_server_plan_f64
   #define rn_server_update       rn_server_update_f64
   #define rn_server_update_with  rn_server_update_with_f64
+  #define rn_server_update_from  rn_server_update_from_f64
   #define rn_trainer_size        rn_trainer_size_f64
   #define rn_trainer_init        rn_trainer_init_f64
   #define rn_trainer_create      rn_trainer_create_f64
   #define rn_trainer_theta       rn_trainer_theta_f64
   #define rn_trainer_evaluate    rn_trainer_evaluate_f64
   #define rn_evaluate            rn_evaluate_f64
+  #define rn_make_hub_desc       rn_make_hub_desc_f64
+  #define rn_hub_size            rn_hub_size_f64
+  #define rn_hub_init            rn_hub_init_f64
+  #define rn_hub_tick            rn_hub_tick_f64
+  #define rn_make_peer_desc      rn_make_peer_desc_f64
+  #define rn_peer_size           rn_peer_size_f64
+  #define rn_peer_init           rn_peer_init_f64
+  #define rn_agent_explain       rn_agent_explain_f64
+  #define rn_server_explain      rn_server_explain_f64
+  #define rn_trainer_explain     rn_trainer_explain_f64
+  #define rn_hub_explain         rn_hub_explain_f64
+  #define rn_peer_explain        rn_peer_explain_f64
+  #define rn_evaluator_init      rn_evaluator_init_f64
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -290,13 +478,13 @@ typedef agg_real rn_real;
 
 #define RN_STATUS_LIST(X)                                                                          \
     X(RN_OK,            "ok")                                                                      \
-    X(RN_MORE,          "the budget is spent and the round is not finished: call again")           \
+    X(RN_MORE,          "the budget is spent and it is not finished: call again")                  \
     X(RN_ERR_ARG,       "null pointer or zero length")                                             \
-    X(RN_ERR_DESC,      "an option is out of range, or policy and environment do not fit")         \
+    X(RN_ERR_DESC,      "an option is out of range, or two do not fit: rn_..._explain() tells")    \
     X(RN_ERR_SIZE,      "the sizes are so large that a product overflows")                         \
     X(RN_ERR_MEMORY,    "the memory block is smaller than _size() says, or malloc failed")         \
     X(RN_ERR_ORDER,     "not now: a round is under way, or none is")                               \
-    X(RN_ERR_THETA,     "theta or eta has a value that is not finite or out of range")             \
+    X(RN_ERR_THETA,     "theta, gamma or eta is not finite or out of range")                       \
     X(RN_ERR_ENV,       "the environment gave what is not finite, or not known to the policy")     \
     X(RN_ERR_POLICY,    "the policy gave an impossible action or a gradient that is not finite")   \
     X(RN_ERR_AGGREGATE, "the aggregation refused, so no update was made: see progress.aggregate")  \
@@ -395,7 +583,7 @@ typedef struct rn_net_desc {   /* zero it or use rn_make_net_desc() */
     int     no_bias;           /* 1 = no biases */
     int     tanh_head;         /* 1 = tanh on logits or means (the authors' code) */
     rn_activation activation;  /* 0 = tanh */
-    double  log_std;           /* Gaussian: at the start */
+    double  log_std;           /* Gaussian: at the start              0 is a deviation of 1 */
     double  log_std_min;       /* Gaussian: log-std is clamped to min .. max; both 0 = not */
     double  log_std_max;
     double  clip;              /* Gaussian: samples are clamped to +-clip    0 = not */
@@ -438,6 +626,8 @@ typedef struct rn_method {
                                   with no_memory or no_hessian */
     int          curvature;    /* 1 = measure rn_agent_curvature(), for server.kl; costs policy.dot
                                   where v is not made            0 = no; trainer: as the server */
+    int          lookahead;    /* 1 = g where the last step leads, no v: see THE ALGORITHM; brings
+                                  no_hessian with it; not with reuse, tuned or no_memory */
 } rn_method;
 
 /* v += B(tau, theta) u for one trajectory, for tests and agents of your own; zero it first */
@@ -463,11 +653,37 @@ RN_API void rn_compute_returns_to_go(const rn_method *m, size_t T, const double 
 /* ---- attacks, for experiments */
 typedef AGG_ENUM(rn_attack_kind) {
     RN_ATTACK_VECTOR, RN_ATTACK_RANDOM_ACTION, RN_ATTACK_REWARD_FLIP, RN_ATTACK_SILENCE,
-    RN_ATTACK_NONE
+    RN_ATTACK_NONE, RN_ATTACK_REWARD_POISON
 } rn_attack_kind;
+typedef AGG_ENUM(rn_knowledge) { /* the true rows an adversary has before it sends its own */
+    RN_KNOWS_ALL,              /* those of all honest agents: the paper's model */
+    RN_KNOWS_ADVERSARIES,      /* its own and those of the others that attack by vector */
+    RN_KNOWS_OWN               /* its own */
+} rn_knowledge;
+typedef struct rn_view {       /* what an attack of your own is told */
+    size_t agent, round;       /* who sends, 1 .. */
+    size_t n, f, dim;          /* agents, adversaries among them, parameters */
+    const rn_real *const *rows; /* the rows it knows, ... */
+    size_t         count;      /* ... so many */
+    const rn_real *own;        /* what it would send if it were honest */
+    const rn_real *theta, *last; /* theta_t; the last aggregate, zeros if there is none, NULL for
+                                  who knows its own row only */
+    const rn_real *step;       /* theta_t - theta_{t-1}, zeros in the first round */
+    const agg_desc *rule;      /* the server's, with dice of the attack's; NULL: the host's own */
+    agg_rng        rng;        /* saved with the trainer */
+} rn_view;
 typedef struct rn_attack {     /* zero = sign flipping */
-    agg_attack_desc vector;    /* RN_ATTACK_VECTOR; n, f and rng are filled in if 0 */
+    agg_attack_desc vector;    /* RN_ATTACK_VECTOR; n, f, rng, rule, last, step, memory and scratch
+                                  are filled in if 0; strength is also that of REWARD_POISON */
     rn_attack_kind  kind;
+    rn_knowledge    knows;     /* RN_ATTACK_VECTOR                    0 = everything */
+    size_t          wait, ramp; /* slow poison: rounds it is honest at first, and rounds from there
+                                  to full strength (20 and 30 are the classic); RN_ATTACK_VECTOR
+                                  and RN_ATTACK_REWARD_POISON         0 = at once */
+    int           (*make)(void *self, const rn_view *v, rn_real *row); /* RN_ATTACK_VECTOR: yours
+                                  writes the row and returns 1, or 0 to send nothing; from the
+                                  trainer's thread                    NULL = vector.kind */
+    void           *self;
 } rn_attack;
 
 /* ---- one agent */
@@ -488,6 +704,7 @@ typedef struct rn_agent_desc {
                                   refused, RN_ERR_REACH. A server with normalised updates moves by
                                   gamma: give 1 % more, for rounding             0 = anything */
     double      eta_min;       /* plans with a smaller eta are refused, RN_ERR_THETA   0 = any */
+    double      poison;        /* an adversary: RN_ATTACK_REWARD_POISON, eps  0 = none */
 } rn_agent_desc;
 typedef struct rn_plan {       /* what a server asks of an agent */
     const rn_real *theta;      /* theta_t, dim numbers                required */
@@ -543,15 +760,20 @@ RN_API double      rn_schedule_value(const rn_schedule *s, size_t t); /* t = 1, 
 typedef AGG_ENUM(rn_update_kind) {
     RN_UPDATE_NORMALISED, RN_UPDATE_PLAIN, RN_UPDATE_ADAM, RN_UPDATE_ADAM_NORMALISED
 } rn_update_kind;
+typedef AGG_ENUM(rn_watch) {
+    RN_WATCH_NONE, RN_WATCH_NEWS, RN_WATCH_ROWS
+} rn_watch;
 typedef struct rn_server rn_server;
 typedef struct rn_server_desc {
     size_t         n;          /* rows                                required (not in a trainer) */
     size_t         dim;        /* parameters                          required (not in a trainer) */
     agg_desc       agg;        /* rule, f and options; n and dim are filled in; no rng = built in */
     agg_status   (*aggregate)(void *self, const rn_real *const *rows, size_t n, size_t dim,
-                              rn_real *out);
+                              rn_real *out); /* gets the rows as they came: some are NULL, some
+                                  hold NaN, Inf or 1e38. out that is not finite: no update */
     void          *aggregate_self; /* your own rule instead           NULL = agg */
-    rn_schedule    gamma, eta;
+    rn_schedule    gamma, eta; /* required: above 0 in round 1; gamma never below 0, eta 0 .. 1. A
+                                  callback is judged as it answers: RN_ERR_THETA, no update */
     rn_update_kind update;     /*                                     0 = normalised (the paper) */
     double         beta1, beta2, epsilon; /* Adam                     0 = 0.9, 0.999, 1e-8 */
     double         radius;     /* ||theta|| is kept at most this      0 = free */
@@ -561,6 +783,9 @@ typedef struct rn_server_desc {
                                   with RN_UPDATE_PLAIN, which has that by itself */
     double         kl;         /* budget of a step per decision, about 0.001: see SERVER; normalised
                                   updates only                        0 = gamma as scheduled */
+    rn_watch       watch;      /* who lies? see WATCHING              0 = do not ask */
+    double         slack;      /* watch: honest agents may be marked more often by this share, 0 ..
+                                  1, than if they were all alike      0 is 0 */
 } rn_server_desc;
 typedef struct rn_progress {   /* of the round just done */
     size_t         round;      /* 1, 2, .. */
@@ -576,6 +801,11 @@ typedef struct rn_progress {   /* of the round just done */
     const rn_real *theta;      /* dim numbers, after the update */
     agg_status     aggregate;
     rn_status      status;
+    size_t         late;       /* rows that were marked late, the dropped not among them */
+    double         cosine;     /* of d and the honest rows' mean; -2: not known      trainer only */
+    const double  *evidence;   /* n numbers, see WATCHING; NULL without server.watch */
+    int            still;      /* 1 = theta did not move: gamma is 0 (its schedule has ended), d is
+                                  0, a step is below rounding, or, see status, none was made */
 } rn_progress;
 RN_API size_t         rn_server_size(const rn_server_desc *d); /* 0: rn_server_init() says why */
 RN_API rn_status      rn_server_init(rn_server **server, const rn_server_desc *d, void *memory,
@@ -587,12 +817,19 @@ RN_API double         rn_server_eta(const rn_server *s);           /* eta_t */
 RN_API double         rn_server_gamma(const rn_server *s);         /* gamma_t, as known by now if
                                                                       soft or kl */
 RN_API rn_plan        rn_server_plan(const rn_server *s);          /* theta_t, eta_t, t */
+RN_API const double  *rn_server_evidence(const rn_server *s);      /* n numbers; NULL: no watch */
+
+/* The evidence that one of `agents` honest ones reaches with a chance of at most alpha, in all time
+   together: ln(agents/alpha). Ask with 1 about one agent, with n about all. Infinite if alpha is
+   not in (0,1]. */
+RN_API double         rn_evidence_limit(double alpha, size_t agents);
 
 /* theta_{t+1} from N rows; progress may be NULL, which saves its weights and suspicion. On error
-   theta and t stay: call again with more rows, or give the round up by rn_server_skip_round(): t+1
-   without an update. Rows have no number: every call that succeeds is an update, and the same rows
-   given again make a second one. So take a row only if the number that came with it is
-   rn_server_current_round(), and only once from each agent: a row in two places has two votes. */
+   theta and t stay, and progress says why (it is written but for RN_ERR_ARG): call again with more
+   rows, or give the round up by rn_server_skip_round(): t+1 without an update. Rows have no number:
+   every call that succeeds is an update, and the same rows given again make a second one. So take a
+   row only if the number that came with it is rn_server_current_round(), and only once from each
+   agent: a row in two places has two votes. */
 RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
                                        rn_progress *progress);
 
@@ -600,6 +837,20 @@ RN_API rn_status      rn_server_update(rn_server *s, const rn_real *const *rows,
    did not come; NULL: none came. */
 RN_API rn_status      rn_server_update_with(rn_server *s, const rn_real *const *rows,
                                             const double *curvature, rn_progress *progress);
+
+/* The same with rows that are late, which convicts nobody: aggregators.h, THE GUARANTEE. Its n-late
+   must be enough for the rule, else AGG_ERR_BOUND. A rule of your own gets rows as they are: give
+   NULL for the late. */
+typedef struct rn_arrivals {
+    const rn_real *const *rows;      /* n of them, NULL for the silent     required */
+    const double         *curvature; /* n numbers, -1 for what did not come       NULL = none */
+    const unsigned char  *late;      /* n flags, 1 = late: its row and number are not looked at;
+                                        NULL = none */
+    const unsigned char  *stale;     /* n flags, 1 = a row of an earlier round: the rule takes it,
+                                        WATCHING does not, as it is no news;      NULL = none */
+} rn_arrivals;
+RN_API rn_status      rn_server_update_from(rn_server *s, const rn_arrivals *arrivals,
+                                            rn_progress *progress);
 RN_API void           rn_server_skip_round(rn_server *s);
 RN_API size_t         rn_server_save_size(const rn_server *s);
 RN_API rn_status      rn_server_save(const rn_server *s, void *bytes, size_t size);
@@ -625,21 +876,24 @@ typedef struct rn_trainer_desc { /* zero it and fill in, or use rn_make_trainer_
     void            *progress_self;
 } rn_trainer_desc;
 
-/* A recipe that learns: NNM before MDA, discount 0.995, flat, horizon 500, ridge baseline, causal
-   B u on g's own two trajectories (reuse, batch 2), clip 0.25, eta 0.3, soft steps with gamma 0.08
-   falling linearly to 0 in 200 rounds. For another environment change gamma and rounds first, or
-   take rn_make_tuned_trainer_desc(). With REINFORCE set flat to 0, with no_hessian reuse, with
-   RN_UPDATE_PLAIN soft, with AGG_MEAN agg.pre[0]. Of 810 CartPole runs among three adversaries of
-   ten 809 end well with it (`make ablation`). The paper's own form, without bias, is a zeroed
-   method with your horizon and discount, server.soft and agg.pre[0] 0; it wants smaller steps and
-   more rounds: eta 0.2, gamma 0.02 to 0 in 500. */
+/* A recipe that learns, also among adversaries that know the rule and all rows: CWTM, discount
+   0.995, flat, horizon 500, ridge baseline, causal B u on g's own eight trajectories (reuse, batch
+   8), clip 0.25, eta 0.3, soft steps with gamma 0.16 falling linearly to 0.004 in 100 rounds, where
+   it stays, so that a program without a last round learns on. What it survives, if gamma ends at 0,
+   and what not: `make attacks`. Up to 2 of 10, or where nobody attacks, a batch of 2 and gamma
+   0.08 in 200 rounds take half the trajectories. For another environment change gamma and rounds
+   first, or take rn_make_tuned_trainer_desc(). With REINFORCE set flat to 0, with no_hessian
+   reuse, with RN_UPDATE_PLAIN soft. The paper's own form, without bias, is a zeroed method with
+   your horizon and discount, and server.soft 0; it wants smaller steps and more rounds: eta 0.2,
+   gamma 0.02 to 0 in 500. */
 RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                             rn_policy policy);
 
 /* One without a step length or an eta: method.tuned, server.kl 0.002, discount 0.99, two
-   trajectories per agent and round, the rest as above. The step falls to 0 within `rounds`; 0 =
-   500. It learns the paper's six tasks with nothing else changed (`make onesetting`), if
-   observations are about as large as 1 (examples/envs/scaled.h). */
+   trajectories per agent and round, MDA behind NNM, the rest as above. The step falls to 1/40 of
+   its length within `rounds`; 0 = 500. It learns the paper's six tasks with nothing else changed
+   but that the step falls to 0 (`make onesetting`), if observations are about as large as 1
+   (examples/envs/scaled.h). */
 RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const rn_env *envs,
                                                   rn_policy policy, size_t rounds);
 RN_API size_t         rn_trainer_size(const rn_trainer_desc *d); /* 0: rn_trainer_init() says why */
@@ -650,22 +904,158 @@ RN_API rn_status      rn_trainer_create(rn_trainer **trainer, const rn_trainer_d
 RN_API void           rn_trainer_destroy(rn_trainer *t); /* of rn_trainer_create() only; or NULL */
 #endif
 
-/* run_round: to the end of the round under way, or a whole one. tick: at most budget environment
-   steps; used may be NULL. RN_OK: a round is complete; RN_MORE: call again; RN_ERR_AGGREGATE: the
-   round is over without an update. */
+/* run_round: to the end of the round under way, or a whole one. tick: work for a budget in
+   environment steps, see TRAINER; used: of the budget, may be NULL. RN_OK: a round is complete;
+   RN_MORE: call again; RN_ERR_AGGREGATE: the round is over without an update. */
 RN_API rn_status          rn_trainer_run_round(rn_trainer *t);
 RN_API rn_status          rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used);
 RN_API const rn_real     *rn_trainer_theta(const rn_trainer *t);       /* dim numbers */
 RN_API size_t             rn_trainer_rounds_done(const rn_trainer *t); /* complete rounds */
-RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t);    /* of the last of them */
+RN_API const rn_progress *rn_trainer_progress(const rn_trainer *t);
+                          /* of the last of them; before the first all is 0 and NULL, theta too */
 RN_API rn_server         *rn_trainer_server(rn_trainer *t);
 RN_API rn_agent          *rn_trainer_agent(rn_trainer *t, size_t i);   /* NULL if i >= agents */
 RN_API rn_status          rn_trainer_agent_status(const rn_trainer *t, size_t i); /* last round */
 RN_API rn_status          rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack);
-                          /* between rounds; NULL: honest */
+                          /* between rounds; NULL: honest. RN_ERR_DESC: out of range, or it asks
+                             for more memory than desc.attack and desc.attacks did */
 RN_API size_t             rn_trainer_save_size(const rn_trainer *t); /* bytes of save() now */
 RN_API rn_status          rn_trainer_save(const rn_trainer *t, void *bytes, size_t size);
 RN_API rn_status          rn_trainer_load(rn_trainer *t, const void *bytes, size_t size);
+
+/* ---- federation: agents and server apart, with bytes between them. See FEDERATION, above. */
+#define RN_REASON_LIST(X)                                                                          \
+    X(RN_ACCEPTED,         "accepted")                                                             \
+    X(RN_REFUSED_LENGTH,   "the length is not that of such a message")                             \
+    X(RN_REFUSED_MAGIC,    "not a message of this protocol")                                       \
+    X(RN_REFUSED_VERSION,  "another version of the protocol")                                      \
+    X(RN_REFUSED_DAMAGED,  "damaged on the way: the checksum differs")                             \
+    X(RN_REFUSED_RUN,      "of another run")                                                       \
+    X(RN_REFUSED_SENDER,   "in another's name")                                                    \
+    X(RN_REFUSED_KIND,     "of a kind that does not go this way")                                  \
+    X(RN_REFUSED_FORM,     "numbers in a form that is not taken")                                  \
+    X(RN_REFUSED_DIM,      "the policy has another number of parameters")                          \
+    X(RN_REFUSED_POLICY,   "the policy has other observations or actions")                         \
+    X(RN_REFUSED_METHOD,   "the method has other options")                                         \
+    X(RN_REFUSED_STRANGER, "who has not joined cannot send rows: join first")                      \
+    X(RN_REFUSED_PAST,     "of a round that is over")                                              \
+    X(RN_REFUSED_FUTURE,   "of a round that has not begun")                                        \
+    X(RN_REFUSED_PLAN,     "an answer to another plan of that number")                             \
+    X(RN_REFUSED_AGAIN,    "a second row for one round")                                           \
+    X(RN_REFUSED_NUMBERS,  "theta or eta is not finite or out of range")
+#define RN_X(id, text) id,
+typedef AGG_ENUM(rn_reason) { RN_REASON_LIST(RN_X) RN_REASON_COUNT } rn_reason;
+#undef RN_X
+RN_API const char *rn_reason_text(rn_reason r); /* never NULL */
+
+/* A message to be sent. bytes are valid until the next call with the hub or peer it is from. */
+typedef struct rn_letter {
+    size_t      to;            /* hub: which peer, 0 .. n-1           peer: 0, the server */
+    const void *bytes;
+    size_t      size;
+} rn_letter;
+RN_API size_t rn_message_size(size_t dim); /* of the longest there is for dim; 0: too large */
+
+/* whom a message says it is from, 0 .. n-1, for links without keys; (size_t)-1: it does not say */
+RN_API size_t rn_message_sender(const void *bytes, size_t size);
+
+/* what became of the messages of one peer, and of its rows */
+typedef struct rn_peer_report {
+    int      joined;           /* now */
+    uint64_t rows;             /* that came in time */
+    uint64_t stale;            /* that came after their round and were kept: desc.stale */
+    uint64_t late;             /* rounds that ended, while it was joined, without its row */
+    uint64_t messages[RN_REASON_COUNT]; /* by what became of them: accepted, or refused and why */
+    uint64_t last_seen;        /* when the last one was accepted, in the host's time */
+    size_t   age;              /* of its row in the last update: 0 = fresh, k = of k rounds before,
+                                  (size_t)-1 = there was none */
+    double   weight, suspicion; /* in the last update whose progress was asked for */
+    double   evidence;         /* after the last update: see WATCHING; 0 without server.watch */
+} rn_peer_report;
+
+/* ---- the server's side */
+typedef struct rn_hub rn_hub;
+typedef struct rn_hub_desc {
+    rn_server_desc server;     /* n peers; dim may be left to policy  required */
+    rn_policy      policy;     /* whom to take: dim, obs_dim, act_dim, actions; and init, as the
+                                  trainer of server.seed does it, unless server.theta is given; no
+                                  other function is called            dim 0 = any of server.dim */
+    rn_method      method;     /* whom to take: only agents with these options; not asked without
+                                  policy */
+    unsigned char  run[16];    /* which run: messages of others are refused; draw it at random */
+    uint64_t       patience;   /* after so long, from its start on, a round waits for a quorum only;
+                                  in the host's time                  0 = always for all */
+    size_t         quorum;     /* fresh rows without which there is no update    0 = the least that
+                                  f allows: 2f+1, or what the rule needs; less is raised to that */
+    size_t         stale;      /* A: where a peer's row is missing its last is taken, if it is not
+                                  older than A rounds                 0 = fresh rows only */
+    uint64_t       resend;     /* a plan goes to one peer again after that time at the earliest, so
+                                  that who asks and asks is not sent theta each time
+                                                                      0 = at once */
+    size_t         fresh;      /* with stale: of the quorum so many must be fresh, the others may be
+                                  old; at least f+1, so that one of them is honest   0 = all */
+} rn_hub_desc;
+
+/* the server's half of a trainer's recipe: the same theta, bit by bit, if no row is missing */
+RN_API rn_hub_desc           rn_make_hub_desc(const rn_trainer_desc *recipe);
+RN_API size_t                rn_hub_size(const rn_hub_desc *d); /* 0: rn_hub_init() says why */
+RN_API rn_status             rn_hub_init(rn_hub **hub, const rn_hub_desc *d, void *memory,
+                                         size_t size);
+
+/* A message came over the link of peer `from`: who that is must be known from its key or address,
+   not from the message. Refused: nothing is changed but the report, and the peer is told why. */
+RN_API rn_reason             rn_hub_receive(rn_hub *h, size_t from, const void *bytes, size_t size);
+
+/* 1: *letter is to be sent; call again. 0: nothing is. A letter that cannot be sent may be lost. */
+RN_API int                   rn_hub_next(rn_hub *h, rn_letter *letter);
+
+/* It is `now`, in any unit that does not run backwards. Ends the round if all rows are in, or if
+   patience is over and a quorum is in. RN_OK: an update was made, and plans of the next round are
+   to be sent; RN_MORE: it waits; else the round is over without an update, as in a trainer.
+   progress may be NULL, which saves weights and suspicion; it is written unless RN_MORE. */
+RN_API rn_status             rn_hub_tick(rn_hub *h, uint64_t now, rn_progress *progress);
+RN_API rn_server            *rn_hub_server(rn_hub *h);
+RN_API size_t                rn_hub_rows_in(const rn_hub *h); /* fresh ones of this round */
+RN_API size_t                rn_hub_quorum(const rn_hub *h);
+RN_API const rn_peer_report *rn_hub_report(const rn_hub *h, size_t peer); /* NULL if peer >= n */
+RN_API size_t                rn_hub_save_size(const rn_hub *h);
+RN_API rn_status             rn_hub_save(const rn_hub *h, void *bytes, size_t size);
+RN_API rn_status             rn_hub_load(rn_hub *h, const void *bytes, size_t size);
+
+/* ---- the agent's side */
+typedef struct rn_peer rn_peer;
+typedef struct rn_peer_desc {
+    rn_agent_desc agent;       /*                                     required */
+    unsigned char run[16];     /* as the hub's */
+    size_t        index;       /* which of the n peers                0 = the first */
+    uint64_t      retry;       /* nothing heard for that long: join again, which asks for the plan
+                                  once more                           0 = never */
+    int           half;        /* 1 = rows go in 16 bits a number: see FEDERATION  0 = rn_real */
+    void        (*alter)(void *self, size_t round, rn_real *row); /* d before it is sent: noise for
+                                  privacy, or an attack; d itself stays; once for each d, and again
+                                  after rn_peer_load()                NULL = as it is */
+    void         *alter_self;
+} rn_peer_desc;
+
+/* one agent of a trainer's recipe: method, policy, seed; its stream is the index */
+RN_API rn_peer_desc rn_make_peer_desc(const rn_trainer_desc *recipe, size_t index, rn_env env);
+RN_API size_t       rn_peer_size(const rn_peer_desc *d); /* 0: rn_peer_init() says why */
+RN_API rn_status    rn_peer_init(rn_peer **peer, const rn_peer_desc *d, void *memory, size_t size);
+RN_API rn_reason    rn_peer_receive(rn_peer *p, const void *bytes, size_t size);
+RN_API int          rn_peer_next(rn_peer *p, rn_letter *letter); /* as rn_hub_next() */
+
+/* It is `now`; and at most budget environment steps are made towards the row that the plan asks
+   for. RN_OK: nothing is left to do; RN_MORE: call again; else why there is no row: the plan is
+   given up (a retry asks for it again). used may be NULL. */
+RN_API rn_status    rn_peer_tick(rn_peer *p, uint64_t now, size_t budget, size_t *used);
+RN_API void         rn_peer_leave(rn_peer *p); /* says goodbye; nothing is answered any more */
+RN_API rn_agent    *rn_peer_agent(rn_peer *p);
+RN_API int          rn_peer_joined(const rn_peer *p);  /* a plan came since it joined last */
+RN_API size_t       rn_peer_round(const rn_peer *p);   /* of the last plan; 0: none */
+RN_API rn_reason    rn_peer_refusal(const rn_peer *p); /* what the server said since that plan */
+RN_API size_t       rn_peer_save_size(const rn_peer *p);
+RN_API rn_status    rn_peer_save(const rn_peer *p, void *bytes, size_t size);
+RN_API rn_status    rn_peer_load(rn_peer *p, const void *bytes, size_t size);
 
 /* ---- evaluation: undiscounted return of whole trajectories, cut at horizon; streams of its own */
 typedef struct rn_evaluation_desc {
@@ -683,9 +1073,33 @@ RN_API size_t    rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p)
 RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p,
                              const rn_real *theta, void *scratch, size_t size, rn_evaluation *out);
 
+/* The same in ticks of at most budget environment steps: RN_MORE until it is done, then RN_OK and
+   *out, which has the bits that rn_evaluate() gives; used may be NULL. theta is copied: training
+   may go on meanwhile. After RN_OK or an error: rn_evaluator_init() again. */
+typedef struct rn_evaluator rn_evaluator;
+RN_API size_t    rn_evaluator_size(const rn_env *env, const rn_policy *p); /* bytes; 0: no fit */
+RN_API rn_status rn_evaluator_init(rn_evaluator **evaluator, const rn_evaluation_desc *d,
+                                   const rn_env *env, const rn_policy *p, const rn_real *theta,
+                                   void *memory, size_t size);
+RN_API rn_status rn_evaluator_tick(rn_evaluator *e, size_t budget, size_t *used,
+                                   rn_evaluation *out);
+
 /* the most likely actions of theta_t; env must not be one that trains. Training does not notice. */
 RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories,
                                      double *mean_return);
+
+/* ---- what is wrong with a desc, in words: the field, its value and its bound ("server.agg.f is
+   5: CWTM survives at most 4 of 10, for n >= 2 f + 1"), or "ok" and, a line each, hints to what is
+   allowed but seldom meant ("hint: method.discount is 0: ..."). The checks are those of _init(),
+   and so is the status, but for memory and for a policy.init that gives what is not finite. text:
+   size bytes, cut off where it is full, ended always; 1024 are enough. Nothing is kept; make_env
+   and policy.work_size are asked. */
+RN_API rn_status rn_net_explain(const rn_net_desc *d, char *text, size_t size);
+RN_API rn_status rn_agent_explain(const rn_agent_desc *d, char *text, size_t size);
+RN_API rn_status rn_server_explain(const rn_server_desc *d, char *text, size_t size);
+RN_API rn_status rn_trainer_explain(const rn_trainer_desc *d, char *text, size_t size);
+RN_API rn_status rn_hub_explain(const rn_hub_desc *d, char *text, size_t size);
+RN_API rn_status rn_peer_explain(const rn_peer_desc *d, char *text, size_t size);
 
 /* ---- theory: the theorem's schedules, the paper's constants and its finite-T bound */
 typedef struct rn_assumptions {
@@ -726,17 +1140,18 @@ RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps);
     8   rn_agent_tick                  every agent, each as a job: first tau, then tau^
     8     rni_agent_start_trajectory   q ~ U[0,1], theta^ = q theta_t + (1-q) theta_{t-1}
     8     rni_team_tick                policy.act, then env.step, at most H times, side by side
-    8     rni_agent_weights            rewards to Psi, less the baseline: section 7
-    8     rni_agent_add_g              g(tau, theta_t) by policy.grad
-    8     rni_agent_add_v              v = B(tau^, theta^) u by rn_add_hessian_product, section 7
+    8     rni_agent_weigh              rewards to Psi, less the baseline: section 7
+    8     rni_agent_sum_g              g(tau, theta_t) by policy.grad, a net's block by block
+    8     rni_agent_sum_v              v = B(tau^, theta^) u by rn_add_hessian_product, section 7
   5,6       rni_net_*, rni_table_*     policies; networks are matrix products: section 4
     8     rni_agent_end_round          d = (1-eta) (d + v) + eta g
    10   rni_trainer_rows               what each agent sends: its d, or an attack
     9   rn_server_update               d = F(d_1 .. d_N), theta_{t+1} = theta_t + gamma_t d/||d||
 
    Sections: 1 helpers, 2 mathematics, 3 random numbers, 4 matrix products, 5 networks, 6 tables and
-   any policy, 7 estimators, 8 agent, 9 schedules and server, 10 trainer, 11 saving, 12 evaluation,
-   13 theory. rni_ names are private; aggi_ names are the core's in aggregators.h. */
+   any policy, 7 estimators, 8 agent, 9 schedules and server, 10 trainer, 11 saving, 11b federation,
+   12 evaluation, 13 theory, 14 explaining. rni_ names are private; aggi_ names are the core's in
+   aggregators.h. */
 
 #if !defined(AGGREGATORS_IMPLEMENTATION) && !defined(RN_NO_AGGREGATORS)
 #define AGGREGATORS_IMPLEMENTATION
@@ -810,6 +1225,39 @@ static aggi_arena rni_arena_make(void *memory, size_t size) {
     a.size = size > AGGI_ALIGN ? size - AGGI_ALIGN : 0;
     return a;
 }
+
+/* A check of a desc: does it fail, with which status, and what is to be said then (# stands for the
+   next number, @ for the name)? Checks stand in tables, a row each, which the constructors and
+   rn_..._explain() walk alike: what is refused has its words. */
+typedef struct rni_check {
+    int fails;
+    rn_status status;
+    const char *text;
+    double number[3];
+} rni_check;
+
+/* of the check that failed; text NULL: none has words for it */
+typedef struct rni_complaint {
+    aggi_complaint words;
+    size_t agent; /* whose it is, from 1; 0: not an agent's */
+    int server;   /* 1: a field of the server's desc ... */
+    int agg;      /* 1: ... that agg_explain() has words for */
+} rni_complaint;
+
+static rn_status rni_refuse(rni_complaint *c, const rni_check *check) {
+    c->words.text = check->text;
+    memcpy(c->words.number, check->number, sizeof check->number);
+    return check->status;
+}
+
+/* the first that fails, or RN_OK */
+static rn_status rni_first_failure(const rni_check *check, size_t n, rni_complaint *c) {
+    for (; n; n--, check++)
+        if (check->fails) return rni_refuse(c, check);
+    return RN_OK;
+}
+
+#define RNI_FIRST_FAILURE(list, c) rni_first_failure(list, sizeof(list) / sizeof *(list), c)
 
 /* Has everything that was taken an address? If not the arena only counts, or is too small. */
 static int rni_arena_holds(const aggi_arena *a) { return a->base && !a->bad && a->used <= a->size; }
@@ -1560,14 +2008,28 @@ typedef struct rni_pass {
     const rn_real *obs, *act; /* T rows of each */
     const rn_real *weight;    /* T numbers: w_t */
     const rn_real *k;         /* T numbers: k_t; NULL: 0 */
-    int kept;                 /* H is there already: the acts of this trajectory left it */
     size_t t0, n;
 } rni_pass;
 
-#define RNI_FOR_BLOCKS(p, T)                                                                       \
-    for ((p)->t0 = 0;                                                                              \
-         (p)->n = (T) - (p)->t0 < RNI_BLOCK ? (T) - (p)->t0 : RNI_BLOCK, (p)->t0 < (T);            \
+#define RNI_FOR_BLOCKS(p, from, to)                                                                \
+    for ((p)->t0 = (from);                                                                         \
+         (p)->n = (to) - (p)->t0 < RNI_BLOCK ? (to) - (p)->t0 : RNI_BLOCK, (p)->t0 < (to);         \
          (p)->t0 += RNI_BLOCK)
+
+/* A part of what grad, dot or hvp do: steps from .. to-1 of T, from being a multiple of RNI_BLOCK.
+   Parts in turn, the last of which ends at T, have the bits of the whole, as that is made of the
+   same blocks; the sums wait in work. */
+typedef struct rni_part {
+    int kind; /* RNI_PART_GRAD, RNI_PART_DOT, RNI_PART_HVP */
+    int kept; /* H is there already: the acts of this trajectory left it */
+    size_t T, from, to;
+    const rn_real *theta, *u;
+    const rn_real *obs, *act, *weight, *k;
+    rn_real *out; /* g, c or h */
+    void *work;
+} rni_part;
+
+enum { RNI_PART_GRAD, RNI_PART_DOT, RNI_PART_HVP };
 
 /* numbers in the longest padded row */
 static size_t rni_net_widest(const rn_net *net) {
@@ -2135,63 +2597,92 @@ static rni_net_work *rni_net_continue(const rn_net *net, const rn_real *theta, v
     return w;
 }
 
-AGGI_INLINE void rni_net_grad_body(int avx2, rni_pass *p, const rn_real *theta, size_t T,
-                                   rn_real *g, void *work) {
-    p->w = p->kept ? rni_net_continue(p->net, theta, work) : rni_net_start(p->net, theta, T, work);
-    rni_net_sum_clear(p->net, p->w);
-    RNI_FOR_BLOCKS(p, T) {
-        if (!p->kept) rni_net_forward(avx2, p);
+static void rni_net_open_part(rni_pass *p, const rni_part *q) {
+    if (q->from)
+        p->w = (rni_net_work *)q->work;
+    else
+        p->w = q->kept ? rni_net_continue(p->net, q->theta, q->work)
+                       : rni_net_start(p->net, q->theta, q->T, q->work);
+}
+
+AGGI_INLINE void rni_net_grad_body(int avx2, rni_pass *p, const rni_part *q) {
+    rni_net_open_part(p, q);
+    if (!q->from) rni_net_sum_clear(p->net, p->w);
+    RNI_FOR_BLOCKS(p, q->from, q->to) {
+        if (!q->kept) rni_net_forward(avx2, p);
         rni_net_head(p);
         rni_net_seed(p, 0);
         rni_net_backward(avx2, p, 0);
     }
-    rni_net_sum_add(p->net, p->w, g);
+    if (q->to == q->T) rni_net_sum_add(p->net, p->w, q->out);
 }
 
-AGGI_INLINE void rni_net_dot_body(int avx2, rni_pass *p, const rn_real *theta, const rn_real *u,
-                                  size_t T, rn_real *c, void *work) {
-    const rn_net *net = p->net;
+static void rni_net_pack_u(const rn_net *net, const rn_real *u, rni_net_work *w) {
     size_t j;
-    p->w = p->kept ? rni_net_continue(net, theta, work) : rni_net_start(net, theta, T, work);
-    rni_net_pack(net, u, p->w->RW, p->w->Rb, p->w->RWT);
+    rni_net_pack(net, u, w->RW, w->Rb, w->RWT);
     for (j = 0; j < net->desc.outputs && rni_net_free_std(net); j++)
-        p->w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
-    RNI_FOR_BLOCKS(p, T) {
-        if (!p->kept) rni_net_forward(avx2, p);
+        w->Rlog_std[j] = u[net->dim - net->desc.outputs + j];
+}
+
+AGGI_INLINE void rni_net_dot_body(int avx2, rni_pass *p, const rni_part *q) {
+    rni_net_open_part(p, q);
+    if (!q->from) rni_net_pack_u(p->net, q->u, p->w);
+    RNI_FOR_BLOCKS(p, q->from, q->to) {
+        if (!q->kept) rni_net_forward(avx2, p);
         rni_net_forward_R(avx2, p);
         rni_net_head(p);
-        rni_net_head_dot(p, c);
+        rni_net_head_dot(p, q->out);
     }
 }
 
-AGGI_INLINE void rni_net_hvp_body(int avx2, rni_pass *p, size_t T, rn_real *h, void *work) {
-    p->w = (rni_net_work *)work;
-    rni_net_sum_clear(p->net, p->w);
-    RNI_FOR_BLOCKS(p, T) {
+AGGI_INLINE void rni_net_hvp_body(int avx2, rni_pass *p, const rni_part *q) {
+    p->w = (rni_net_work *)q->work;
+    if (!q->from) rni_net_sum_clear(p->net, p->w);
+    RNI_FOR_BLOCKS(p, q->from, q->to) {
         rni_net_seed(p, 1);
         rni_net_backward(avx2, p, 1);
     }
-    rni_net_sum_add(p->net, p->w, h);
+    if (q->to == q->T) rni_net_sum_add(p->net, p->w, q->out);
 }
 
-AGGI_INLINE rni_pass rni_net_pass(const void *self, const rn_real *obs, const rn_real *act,
-                                  const rn_real *weight, const rn_real *k) {
+AGGI_INLINE void rni_net_part_body(int avx2, const void *self, const rni_part *q) {
     rni_pass p;
     p.net = (const rn_net *)self;
     p.w = NULL;
-    p.obs = obs;
-    p.act = act;
-    p.weight = weight;
-    p.k = k;
-    p.kept = 0;
+    p.obs = q->obs;
+    p.act = q->act;
+    p.weight = q->weight;
+    p.k = q->k;
     p.t0 = p.n = 0;
-    return p;
+    if (q->kind == RNI_PART_GRAD)
+        rni_net_grad_body(avx2, &p, q);
+    else if (q->kind == RNI_PART_DOT)
+        rni_net_dot_body(avx2, &p, q);
+    else
+        rni_net_hvp_body(avx2, &p, q);
+}
+
+/* all T steps */
+AGGI_INLINE rni_part rni_part_make(int kind, const rn_real *theta, size_t T, const rn_real *obs,
+                                   const rn_real *act, void *work) {
+    rni_part q;
+    q.kind = kind;
+    q.kept = 0;
+    q.T = q.to = T;
+    q.from = 0;
+    q.theta = theta;
+    q.obs = obs;
+    q.act = act;
+    q.work = work;
+    q.u = q.weight = q.k = NULL;
+    q.out = NULL;
+    return q;
 }
 
 /* clang-format off */
 
-/* For AGGI_TWINS: the four functions of rn_policy, and two of them after acts that kept H. Acting
-   finds theta where prepare put it. */
+/* For AGGI_TWINS: the four functions of rn_policy, three of them made of parts. Acting finds theta
+   where prepare put it. */
 enum { rni_is_base, rni_is_avx2 };
 #define RNI_NET_KERNEL(suffix, attribute, vec)                                                     \
     attribute static void rni_net_act##suffix(void *self, const rn_real *theta,                    \
@@ -2209,41 +2700,35 @@ enum { rni_is_base, rni_is_avx2 };
                                                    const rni_act *o) {                             \
         rni_net_act_body(rni_is##suffix, net, n, o);                                               \
     }                                                                                              \
+    attribute static void rni_net_do_part##suffix(const void *self, const rni_part *q) {           \
+        rni_net_part_body(rni_is##suffix, self, q);                                                \
+    }                                                                                              \
     attribute static void rni_net_grad##suffix(void *self, const rn_real *theta, size_t T,         \
                                                const rn_real *obs, const rn_real *act,             \
                                                const rn_real *w, rn_real *g, void *work) {         \
-        rni_pass p = rni_net_pass(self, obs, act, w, NULL);                                        \
-        rni_net_grad_body(rni_is##suffix, &p, theta, T, g, work);                                  \
+        rni_part q = rni_part_make(RNI_PART_GRAD, theta, T, obs, act, work);                       \
+        q.weight = w;                                                                              \
+        q.out = g;                                                                                 \
+        rni_net_do_part##suffix(self, &q);                                                         \
     }                                                                                              \
     attribute static void rni_net_dot##suffix(void *self, const rn_real *theta, const rn_real *u,  \
                                               size_t T, const rn_real *obs, const rn_real *act,    \
                                               rn_real *c, void *work) {                            \
-        rni_pass p = rni_net_pass(self, obs, act, NULL, NULL);                                     \
-        rni_net_dot_body(rni_is##suffix, &p, theta, u, T, c, work);                                \
-    }                                                                                              \
-    attribute static void rni_net_grad_kept##suffix(void *self, const rn_real *theta, size_t T,    \
-                                                    const rn_real *obs, const rn_real *act,        \
-                                                    const rn_real *w, rn_real *g, void *work) {    \
-        rni_pass p = rni_net_pass(self, obs, act, w, NULL);                                        \
-        p.kept = 1;                                                                                \
-        rni_net_grad_body(rni_is##suffix, &p, theta, T, g, work);                                  \
-    }                                                                                              \
-    attribute static void rni_net_dot_kept##suffix(void *self, const rn_real *theta,               \
-                                                   const rn_real *u, size_t T,                     \
-                                                   const rn_real *obs, const rn_real *act,         \
-                                                   rn_real *c, void *work) {                       \
-        rni_pass p = rni_net_pass(self, obs, act, NULL, NULL);                                     \
-        p.kept = 1;                                                                                \
-        rni_net_dot_body(rni_is##suffix, &p, theta, u, T, c, work);                                \
+        rni_part q = rni_part_make(RNI_PART_DOT, theta, T, obs, act, work);                        \
+        q.u = u;                                                                                   \
+        q.out = c;                                                                                 \
+        rni_net_do_part##suffix(self, &q);                                                         \
     }                                                                                              \
     attribute static void rni_net_hvp##suffix(void *self, const rn_real *theta, const rn_real *u,  \
                                               size_t T, const rn_real *obs, const rn_real *act,    \
                                               const rn_real *w, const rn_real *k, rn_real *h,      \
                                               void *work) {                                        \
-        rni_pass p = rni_net_pass(self, obs, act, w, k);                                           \
-        (void)theta;                                                                               \
+        rni_part q = rni_part_make(RNI_PART_HVP, theta, T, obs, act, work);                        \
         (void)u;                                                                                   \
-        rni_net_hvp_body(rni_is##suffix, &p, T, h, work);                                          \
+        q.weight = w;                                                                              \
+        q.k = k;                                                                                   \
+        q.out = h;                                                                                 \
+        rni_net_do_part##suffix(self, &q);                                                         \
     }
 
 /* clang-format on */
@@ -2286,24 +2771,46 @@ RN_API rn_net_desc rn_make_net_desc(size_t obs_dim, size_t outputs) {
 
 #define RNI_MOST_UNITS ((size_t)1 << 24) /* an index that a float holds exactly */
 
-static int rni_net_desc_ok(const rn_net_desc *d) {
-    if (!d->obs_dim || d->obs_dim > RNI_MOST_UNITS) return 0;
-    if (!d->outputs || d->outputs > RNI_MOST_UNITS / 2) return 0;
-    if ((unsigned)d->activation > RN_IDENTITY) return 0;
-    if (!aggi_finite(d->log_std) || d->log_std_min > d->log_std_max) return 0;
-    if (!aggi_is_number(d->log_std_min) || !aggi_is_number(d->log_std_max)) return 0;
-    return aggi_is_number(d->clip) && d->clip >= 0 && aggi_within(d->out_scale, 0, DBL_MAX);
+/* clang-format off */
+static rn_status rni_net_check(const rn_net_desc *d, rni_complaint *c) {
+    const double units = (double)RNI_MOST_UNITS;
+    const rni_check list[] = {
+        {!d->obs_dim || d->obs_dim > RNI_MOST_UNITS, RN_ERR_DESC,
+         "obs_dim is #: it is 1 .. #", {(double)d->obs_dim, units}},
+        {!d->outputs || d->outputs > RNI_MOST_UNITS / 2, RN_ERR_DESC,
+         "outputs is #: it is 1 .. #", {(double)d->outputs, units / 2}},
+        {(unsigned)d->activation > RN_IDENTITY, RN_ERR_DESC,
+         "activation is #: there are 0 .. #", {(double)d->activation, RN_IDENTITY}},
+        {!aggi_finite(d->log_std), RN_ERR_DESC, "log_std is #: it is finite", {d->log_std}},
+        {!aggi_is_number(d->log_std_min) || !aggi_is_number(d->log_std_max) ||
+         d->log_std_min > d->log_std_max, RN_ERR_DESC,
+         "log_std_min is #, log_std_max is #: min is at most max",
+         {d->log_std_min, d->log_std_max}},
+        {!aggi_is_number(d->clip) || d->clip < 0, RN_ERR_DESC,
+         "clip is #: it is 0 or more", {d->clip}},
+        {!aggi_within(d->out_scale, 0, DBL_MAX), RN_ERR_DESC,
+         "out_scale is #: it is 0 or more, and finite", {d->out_scale}}};
+    return RNI_FIRST_FAILURE(list, c);
 }
 
-/* layers, dim; 0 = something is out of range */
-static int rni_net_shape(rn_net *net) {
+/* clang-format on */
+
+/* layers, dim; or what is out of range */
+static rn_status rni_net_shape(rn_net *net, rni_complaint *c) {
     const rn_net_desc *d = &net->desc;
+    const rn_status s = rni_net_check(d, c);
     size_t in = d->obs_dim, out, l;
-    if (!rni_net_desc_ok(d)) return 0;
+    if (s != RN_OK) return s;
     for (l = 0; l < RNI_LAYERS; l++, in = out) {
         const int last = l == RN_MAX_HIDDEN || !d->hidden[l];
         out = last ? d->outputs * (d->gaussian && d->state_std ? 2 : 1) : d->hidden[l];
-        if (out > RNI_MOST_UNITS || !aggi_product_fits(in, out)) return 0;
+        if (out > RNI_MOST_UNITS || !aggi_product_fits(in, out)) {
+            const rni_check large = {1,
+                                     RN_ERR_DESC,
+                                     "layer # has # inputs and # units: too many",
+                                     {(double)l, (double)in, (double)out}};
+            return rni_refuse(c, &large);
+        }
         net->in[l] = in;
         net->out[l] = out;
         net->offset[l] = net->dim;
@@ -2312,16 +2819,17 @@ static int rni_net_shape(rn_net *net) {
         if (last) break;
     }
     if (rni_net_free_std(net)) net->dim += d->outputs;
-    return 1;
+    return RN_OK;
 }
 
 RN_API rn_policy rn_make_net_policy(rn_net *net, const rn_net_desc *d) {
     const int avx2 = AGGI_HAS_AVX2;
+    rni_complaint unsaid;
     rn_policy p;
     memset(&p, 0, sizeof p);
     memset(net, 0, sizeof *net);
     net->desc = *d;
-    if (!rni_net_shape(net)) return p;
+    if (rni_net_shape(net, &unsaid) != RN_OK) return p;
     p.self = net;
     p.dim = net->dim;
     p.obs_dim = d->obs_dim;
@@ -2357,15 +2865,10 @@ static void rni_policy_keep(const rn_policy *p, size_t most, void *work) {
     if (rni_is_net(p)) rni_net_open((const rn_net *)p->self, work, most)->keeps = 1;
 }
 
-/* After them: the policy whose grad and dot, called next, need no way up. */
-static rn_policy rni_policy_recall(const rn_policy *p, size_t T, const void *work) {
-    const int avx2 = AGGI_HAS_AVX2;
-    rn_policy q = *p;
-    if (!rni_is_net(p) || !((const rni_net_work *)work)->keeps) return q;
-    if (((const rni_net_work *)work)->kept != T) return q;
-    q.grad = AGGI_TWIN(avx2, rni_net_grad_kept);
-    q.dot = AGGI_TWIN(avx2, rni_net_dot_kept);
-    return q;
+/* After them: did T acts, all of this trajectory, leave H, so that grad and dot need no way up? */
+static int rni_policy_kept(const rn_policy *p, size_t T, const void *work) {
+    return rni_is_net(p) && ((const rni_net_work *)work)->keeps &&
+           ((const rni_net_work *)work)->kept == T;
 }
 
 /* ---- 6 tables and any policy ----------------------------------------------------------------- */
@@ -2910,19 +3413,49 @@ typedef struct rni_play {
     void *work;
 } rni_play;
 
+/* clang-format off */
+
 /* environment and policy, alone and together */
-static rn_status rni_play_check(const rn_env *e, const rn_policy *p) {
-    if (!e->reset || !e->step || !p->act) return RN_ERR_ARG;
-    if (!p->dim || !e->obs_dim || !e->act_dim) return RN_ERR_ARG;
-    if (e->obs_dim != p->obs_dim || e->act_dim != p->act_dim || e->actions != p->actions)
-        return RN_ERR_DESC;
-    if (!aggi_product_fits(e->obs_dim, 2) || !aggi_product_fits(e->act_dim, 2)) return RN_ERR_SIZE;
-    if (e->actions && e->act_dim != 1) return RN_ERR_DESC;
-    if (!aggi_finite(e->act_low) || !aggi_finite(e->act_high)) return RN_ERR_DESC;
-    if (e->actions > RNI_MOST_UNITS || e->act_low > e->act_high) return RN_ERR_DESC;
-    if (e->state_size && (!e->save || !e->load)) return RN_ERR_DESC;
-    return RN_OK;
+static rn_status rni_play_check(const rn_env *e, const rn_policy *p, rni_complaint *c) {
+    const double shown = (double)e->obs_dim, taken = (double)e->act_dim;
+    const double actions = (double)e->actions;
+    const rni_check list[] = {
+        {!e->reset || !e->step, RN_ERR_ARG, "env.reset or env.step is NULL", {0}},
+        {!p->act, RN_ERR_ARG, "policy.act is NULL", {0}},
+        {!p->dim, RN_ERR_ARG, "policy.dim is 0: see rn_net_explain()", {0}},
+        {!e->obs_dim || !e->act_dim, RN_ERR_ARG,
+         "env.obs_dim is #, env.act_dim is #: neither is 0 (act_dim is 1 if discrete)",
+         {shown, taken}},
+        {e->obs_dim != p->obs_dim, RN_ERR_DESC,
+         "the environment shows # numbers, the policy takes # (env.obs_dim, policy.obs_dim)",
+         {shown, (double)p->obs_dim}},
+        {e->actions && !p->actions, RN_ERR_DESC,
+         "the environment is discrete, with # actions, the policy is continuous (Gaussian?)",
+         {actions}},
+        {!e->actions && p->actions, RN_ERR_DESC,
+         "the environment is continuous (env.actions is 0), the policy has # actions (softmax?)",
+         {(double)p->actions}},
+        {e->actions != p->actions, RN_ERR_DESC, "the environment has # actions, the policy #",
+         {actions, (double)p->actions}},
+        {e->act_dim != p->act_dim, RN_ERR_DESC,
+         "the environment takes # numbers as an action, the policy gives # (act_dim)",
+         {taken, (double)p->act_dim}},
+        {!aggi_product_fits(e->obs_dim, 2) || !aggi_product_fits(e->act_dim, 2), RN_ERR_SIZE,
+         "env.obs_dim is #, env.act_dim is #: sizes overflow", {shown, taken}},
+        {e->actions && e->act_dim != 1, RN_ERR_DESC,
+         "env.act_dim is # with # discrete actions: a discrete action is 1 number",
+         {taken, actions}},
+        {!aggi_finite(e->act_low) || !aggi_finite(e->act_high) || e->act_low > e->act_high,
+         RN_ERR_DESC, "env.act_low is #, env.act_high is #: finite, and low is at most high",
+         {e->act_low, e->act_high}},
+        {e->actions > RNI_MOST_UNITS, RN_ERR_DESC, "env.actions is #: at most #",
+         {actions, (double)RNI_MOST_UNITS}},
+        {e->state_size && (!e->save || !e->load), RN_ERR_DESC,
+         "env.state_size is #, but env.save or env.load is NULL", {(double)e->state_size}}};
+    return RNI_FIRST_FAILURE(list, c);
 }
+
+/* clang-format on */
 
 static rn_status rni_play_reset(const rni_play *p, rn_real *obs) {
     p->env->reset(p->env->self, p->rng, obs);
@@ -2998,6 +3531,9 @@ AGGI_INLINE rn_status rni_play_move(const rni_play *p, const rn_real *act, rn_re
     return RN_OK;
 }
 
+/* A trajectory: is there one; it is played; Psi is due; g is; v, or c alone. */
+enum { RNI_IDLE, RNI_PLAYING, RNI_ENDED, RNI_SUMS_G, RNI_SUMS_V };
+
 struct rn_agent {
     rn_env env;
     rn_policy policy;
@@ -3007,14 +3543,16 @@ struct rn_agent {
     agg_rng rng;
     rn_random random; /* behind rng, unless that is the host's */
     int random_action, flip_reward;
-    double reach, eta_min; /* as in the desc */
+    double reach, eta_min, poison; /* as in the desc */
     rn_stats stats;
     int has_d;         /* d and theta_{t-1} exist */
     size_t last_round; /* d is the answer to the plan of this number, 0: of none, ... */
     double last_eta;   /* ... theta_{t-1} and this eta */
     int busy;          /* a round is under way ... */
     int again;         /* ... that was made before ... */
-    int playing;       /* ... or in it a trajectory */
+    int stage;         /* ... or in it a trajectory: RNI_IDLE: none, and so on */
+    int kept;          /* its acts left what grad and dot start from */
+    size_t at;         /* of its sums so many steps are done, of g; of c, then of v */
     size_t round;      /* the plan's number */
     size_t trajectory, trajectories; /* of this round: done, and in all (m, with tau^ 2 m) */
     int with_v;                      /* v counts in this round */
@@ -3029,7 +3567,7 @@ struct rn_agent {
     rn_real *bank_d;                     /* ... and the d of each; NULL without */
     rn_real *d, *g, *v;                  /* dim numbers each, as in Algorithm 1 */
     rn_real *theta, *before, *u;         /* theta_t, theta_{t-1}, theta_t - theta_{t-1} */
-    rn_real *hat;                        /* theta^ */
+    rn_real *hat;                        /* theta^, or theta~ */
     rn_real *tmp;                        /* 3 dim, see rn_hessian_product */
     rn_real *obs, *act, *weight, *k, *c; /* the trajectory; obs has a row more */
     rn_real *row;                        /* one of obs or act, as a saved state has it */
@@ -3045,33 +3583,63 @@ static void rni_agent_defaults(rn_agent_desc *d) {
     if (aggi_is_zero(m->forget)) m->forget = 0.9;
     if (aggi_is_zero(m->ridge)) m->ridge = 1e-3;
     if (m->tuned) m->reuse = 1;
+    if (m->lookahead) m->no_hessian = 1;
 }
 
-static rn_status rni_method_check(const rn_method *m) {
-    if ((unsigned)m->estimator > RN_REINFORCE || (unsigned)m->baseline > RN_BASELINE_RIDGE)
-        return RN_ERR_DESC;
-    if (!aggi_within(m->discount, 0, 1) || !aggi_within(m->clip, 0, DBL_MAX)) return RN_ERR_DESC;
-    if (!aggi_within(m->forget, 0, 1) || !aggi_within(m->ridge, 0, DBL_MAX)) return RN_ERR_DESC;
-    /* Psi_0/discount^t would grow without end; v from no Hessian is no v */
-    if (m->flat && m->estimator == RN_REINFORCE) return RN_ERR_DESC;
-    if (m->tuned && m->no_memory) return RN_ERR_DESC; /* filters stand on memory */
-    return m->reuse && m->no_hessian ? RN_ERR_DESC : RN_OK;
+/* clang-format off */
+static rn_status rni_method_check(const rn_method *m, rni_complaint *c) {
+    const rni_check list[] = {
+        {(unsigned)m->estimator > RN_REINFORCE, RN_ERR_DESC,
+         "method.estimator is #: there are 0 .. #", {(double)m->estimator, RN_REINFORCE}},
+        {(unsigned)m->baseline > RN_BASELINE_RIDGE, RN_ERR_DESC,
+         "method.baseline is #: there are 0 .. #", {(double)m->baseline, RN_BASELINE_RIDGE}},
+        {!aggi_within(m->discount, 0, 1), RN_ERR_DESC,
+         "method.discount is #: it is 0 .. 1", {m->discount}},
+        {!aggi_within(m->clip, 0, DBL_MAX), RN_ERR_DESC,
+         "method.clip is #: it is 0 or more, and finite", {m->clip}},
+        {!aggi_within(m->forget, 0, 1), RN_ERR_DESC,
+         "method.forget is #: it is 0 .. 1", {m->forget}},
+        {!aggi_within(m->ridge, 0, DBL_MAX), RN_ERR_DESC,
+         "method.ridge is #: it is 0 or more, and finite", {m->ridge}},
+        {m->flat && m->estimator == RN_REINFORCE, RN_ERR_DESC,
+         "method.flat is not for RN_REINFORCE: Psi_0/discount^t would grow without end", {0}},
+        {m->tuned && m->no_memory, RN_ERR_DESC,
+         "method.tuned excludes method.no_memory: its filters stand on memory", {0}},
+        {m->lookahead && m->no_memory, RN_ERR_DESC,
+         "method.lookahead excludes method.no_memory: it stands on memory", {0}},
+        {m->lookahead && m->tuned, RN_ERR_DESC,
+         "method.lookahead excludes method.tuned: it has no v to weigh", {0}},
+        {m->lookahead && m->reuse, RN_ERR_DESC,
+         "method.lookahead excludes method.reuse: it has no v to make", {0}},
+        {m->tuned && m->no_hessian, RN_ERR_DESC,
+         "method.tuned excludes method.no_hessian: it weighs v, and there is none", {0}},
+        {m->reuse && m->no_hessian, RN_ERR_DESC,
+         "method.reuse excludes method.no_hessian: it is a way to make v, and there is none",
+         {0}}};
+    return RNI_FIRST_FAILURE(list, c);
 }
 
-static rn_status rni_agent_check(const rn_agent_desc *d) {
+static rn_status rni_agent_check(const rn_agent_desc *d, rni_complaint *c) {
     const rn_method *m = &d->method;
     const rn_policy *p = &d->policy;
-    rn_status s = rni_play_check(&d->env, p);
-    if (s == RN_OK && !p->grad) s = RN_ERR_ARG;
-    if (s == RN_OK) s = rni_method_check(m);
-    if (s != RN_OK) return s;
-    if (!aggi_is_number(d->reach) || d->reach < 0) return RN_ERR_DESC;
-    if (!aggi_within(d->eta_min, 0, 1)) return RN_ERR_DESC;
-    if (m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2) return RN_ERR_SIZE;
-    if (!aggi_product_fits(m->horizon + 1, p->obs_dim)) return RN_ERR_SIZE;
-    if (!aggi_product_fits(m->horizon, p->act_dim)) return RN_ERR_SIZE;
-    return aggi_product_fits(p->dim, 16) ? RN_OK : RN_ERR_SIZE;
+    const rni_check list[] = {
+        {!p->grad, RN_ERR_ARG, "policy.grad is NULL", {0}},
+        {!aggi_is_number(d->reach) || d->reach < 0, RN_ERR_DESC,
+         "reach is #: it is 0 or more", {d->reach}},
+        {!aggi_within(d->eta_min, 0, 1), RN_ERR_DESC, "eta_min is #: it is 0 .. 1", {d->eta_min}},
+        {!aggi_within(d->poison, 0, DBL_MAX), RN_ERR_DESC,
+         "poison is #: it is 0 or more, and finite", {d->poison}},
+        {m->horizon > (size_t)-1 / 2 || m->batch > (size_t)-1 / 2 ||
+         !aggi_product_fits(m->horizon + 1, p->obs_dim) ||
+         !aggi_product_fits(m->horizon, p->act_dim) || !aggi_product_fits(p->dim, 16), RN_ERR_SIZE,
+         "method.horizon is #, method.batch is #, policy.dim is #: sizes overflow",
+         {(double)m->horizon, (double)m->batch, (double)p->dim}}};
+    rn_status s = rni_play_check(&d->env, p, c);
+    if (s == RN_OK) s = rni_method_check(m, c);
+    return s == RN_OK ? RNI_FIRST_FAILURE(list, c) : s;
 }
+
+/* clang-format on */
 
 static void rni_agent_layout_arrays(rn_agent *g, aggi_arena *a) {
     const rn_policy *p = &g->policy;
@@ -3111,6 +3679,7 @@ static rn_agent *rni_agent_layout(const rn_agent_desc *d, aggi_arena *a) {
     g.flip_reward = d->flip_reward;
     g.reach = d->reach;
     g.eta_min = d->eta_min;
+    g.poison = d->poison;
     rni_agent_layout_arrays(&g, a);
     rni_baseline_layout(&g.baseline, a, &d->method, p->obs_dim);
     if (p->work_size) {
@@ -3134,10 +3703,10 @@ static void rni_agent_init(rn_agent *g) {
 }
 
 /* defaults, check, layout; *out as rni_agent_layout() */
-static rn_status rni_agent_place(rn_agent_desc d, aggi_arena *a, rn_agent **out) {
+static rn_status rni_agent_place(rn_agent_desc d, aggi_arena *a, rn_agent **out, rni_complaint *c) {
     rn_status s;
     rni_agent_defaults(&d);
-    s = rni_agent_check(&d);
+    s = rni_agent_check(&d, c);
     if (s != RN_OK) return s;
     *out = rni_agent_layout(&d, a);
     return a->bad ? RN_ERR_SIZE : RN_OK;
@@ -3145,17 +3714,19 @@ static rn_status rni_agent_place(rn_agent_desc d, aggi_arena *a, rn_agent **out)
 
 RN_API size_t rn_agent_size(const rn_agent_desc *d) {
     aggi_arena a = aggi_arena_make(NULL, 0);
+    rni_complaint unsaid;
     rn_agent *none;
-    return d && rni_agent_place(*d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
+    return d && rni_agent_place(*d, &a, &none, &unsaid) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *memory,
                                size_t size) {
     aggi_arena a = rni_arena_make(memory, size);
+    rni_complaint unsaid;
     rn_agent *g = NULL;
     rn_status s;
     if (!agent || !d || !memory) return RN_ERR_ARG;
-    s = rni_agent_place(*d, &a, &g);
+    s = rni_agent_place(*d, &a, &g, &unsaid);
     if (s != RN_OK) return s;
     if (!g) return RN_ERR_MEMORY;
     rni_agent_init(g);
@@ -3166,9 +3737,9 @@ RN_API rn_status rn_agent_init(rn_agent **agent, const rn_agent_desc *d, void *m
 /* The trajectories tau for g come first, then the tau^ for v. */
 static int rni_is_hat(const rn_agent *a) { return a->trajectory >= a->method.batch; }
 
-/* where it is played: theta_t or theta^ */
+/* where it is played: theta_t, or theta^, or theta~ */
 static const rn_real *rni_agent_point(const rn_agent *a) {
-    return rni_is_hat(a) ? a->hat : a->theta;
+    return rni_is_hat(a) || a->method.lookahead ? a->hat : a->theta;
 }
 
 /* tau ~ policy theta_t, tau^ ~ policy theta^ */
@@ -3196,7 +3767,7 @@ static rn_status rni_agent_start_trajectory(rn_agent *a) {
     if (a->policy.prepare) a->policy.prepare(a->policy.self, play.theta, a->work);
     rni_policy_keep(&a->policy, a->method.horizon, a->work);
     a->t = 0;
-    a->playing = 1;
+    a->stage = RNI_PLAYING;
     return rni_play_reset(&play, a->obs);
 }
 
@@ -3210,9 +3781,9 @@ static void rni_agent_weights(rn_agent *a) {
 }
 
 /* v = B(tau^, theta^) (theta_t - theta_{t-1}), or B(tau, theta_t) of it */
-static rn_hessian_product rni_agent_product(const rn_agent *a, const rn_policy *policy) {
+static rn_hessian_product rni_agent_product(const rn_agent *a) {
     rn_hessian_product b;
-    b.policy = policy;
+    b.policy = &a->policy;
     b.theta = rni_agent_point(a);
     b.u = a->u;
     b.T = a->t;
@@ -3229,46 +3800,153 @@ static rn_hessian_product rni_agent_product(const rn_agent *a, const rn_policy *
     return b;
 }
 
-/* v, summed over the batch */
-static void rni_agent_add_v(rn_agent *a, const rn_policy *policy) {
-    const rn_hessian_product b = rni_agent_product(a, policy);
-    rn_add_hessian_product(&b, a->v);
+/* k_h, to psi, of g . u = sum_h k_h r_h; c is known */
+static void rni_poison_weights(rn_agent *a) {
+    const rn_method *m = &a->method;
+    double sum = 0, power = 1;
+    size_t h;
+    for (h = 0; h < a->t && m->estimator == RN_REINFORCE; h++) sum += (double)a->c[h];
+    for (h = 0; h < a->t; h++, power *= m->discount) {
+        if (m->flat) sum *= m->discount;
+        if (m->estimator == RN_GPOMDP) sum += (double)a->c[h];
+        a->psi[h] = m->flat ? sum : power * sum;
+    }
 }
 
-/* c_t^2, where v was made of the trajectory, or where no v is made at all */
-static void rni_agent_see_c(rn_agent *a, const rn_policy *policy, int with_v) {
-    const rn_hessian_product b = rni_agent_product(a, policy);
-    if (!a->method.curvature || !a->moved || with_v != a->with_v) return;
-    if (!with_v) rni_hessian_dot(&b);
-    a->sum_cc += rni_dot(a->c, a->c, a->t);
-    a->count_cc += (double)a->t;
+/* r_h - eps sqrt(T) k_h/||k||, an adversary's; where theta did not move nothing is to be undone */
+static void rni_agent_poison(rn_agent *a) {
+    const rn_hessian_product b = rni_agent_product(a);
+    double square = 0, scale;
+    size_t h;
+    if (!(a->poison > 0) || !a->moved) return;
+    rni_hessian_dot(&b);
+    a->kept = 0; /* dot laid its work out anew */
+    rni_poison_weights(a);
+    for (h = 0; h < a->t; h++) square += a->psi[h] * a->psi[h];
+    scale = a->poison * aggi_sqrt((double)a->t / square);
+    for (h = 0; h < a->t && aggi_finite(scale); h++) a->reward[h] -= scale * a->psi[h];
 }
 
-/* g = g(tau, theta_t) = sum_t Psi_t grad log pi_t, summed over the batch; and the statistics of
-   tau. A return that makes their sum overflow is not counted. */
-static void rni_agent_add_g(rn_agent *a, const rn_policy *p) {
+/* The trajectory at hand: is v made of it? And c, which also tells the curvature: where v is made
+   of the trajectory, or where no v is made at all. */
+static int rni_makes_v(const rn_agent *a) {
+    return rni_is_hat(a) || (a->method.reuse && a->with_v);
+}
+
+static int rni_sees_c(const rn_agent *a) {
+    return a->method.curvature && a->moved && rni_makes_v(a) == a->with_v;
+}
+
+/* c_t^2, and the statistics of tau. A return that makes their sum overflow is not counted. */
+static void rni_agent_count(rn_agent *a) {
     double sum = 0;
     size_t t;
-    p->grad(p->self, a->theta, a->t, a->obs, a->act, a->weight, a->g, a->work);
+    if (rni_sees_c(a)) {
+        a->sum_cc += rni_dot(a->c, a->c, a->t);
+        a->count_cc += (double)a->t;
+    }
+    if (rni_is_hat(a)) return;
     for (t = 0; t < a->t; t++) sum += a->reward[t];
     if (aggi_finite(a->sum_return + sum)) a->sum_return += sum;
     a->sum_length += (double)a->t;
 }
 
-/* The gradient leaves what the acts kept as it is, so that one recall serves g and v. */
 static rn_status rni_agent_end_trajectory(rn_agent *a) {
-    const rn_policy policy = rni_policy_recall(&a->policy, a->t, a->work);
-    const int hat = rni_is_hat(a), with_v = hat || (a->method.reuse && a->with_v);
-    a->playing = 0;
-    rni_agent_weights(a);
-    if (!hat) rni_agent_add_g(a, &policy);
-    if (with_v) rni_agent_add_v(a, &policy);
-    rni_agent_see_c(a, &policy, with_v);
-    if (!hat && !aggi_all_finite(a->g, a->policy.dim)) return RN_ERR_POLICY;
-    if (with_v && !aggi_all_finite(a->v, a->policy.dim)) return RN_ERR_POLICY;
+    a->stage = RNI_IDLE;
+    if (!aggi_all_finite(a->v, a->policy.dim)) return RN_ERR_POLICY;
+    rni_agent_count(a);
     RNI_UP(a->stats.trajectories, uint64_t);
     a->trajectory++;
     return RN_OK;
+}
+
+/* RNI_ENDED: Psi, which the sums are weighted with */
+static rn_status rni_agent_weigh(rn_agent *a) {
+    a->kept = rni_policy_kept(&a->policy, a->t, a->work);
+    rni_agent_poison(a);
+    rni_agent_weights(a);
+    a->stage = rni_is_hat(a) ? RNI_SUMS_V : RNI_SUMS_G;
+    a->at = 0;
+    return aggi_all_finite(a->weight, a->t) ? RN_OK : RN_ERR_POLICY;
+}
+
+/* What comes next of g, c or v: a block of a net of this header, all of any other policy's. */
+static size_t rni_agent_part_end(const rn_agent *a, size_t from) {
+    return rni_is_net(&a->policy) && a->t - from > RNI_BLOCK ? from + RNI_BLOCK : a->t;
+}
+
+static void rni_agent_do_part(const rn_agent *a, int kind, size_t from, rn_real *out) {
+    const int avx2 = AGGI_HAS_AVX2;
+    rni_part q = rni_part_make(kind, rni_agent_point(a), a->t, a->obs, a->act, a->work);
+    q.kept = a->kept;
+    q.from = from;
+    q.to = rni_agent_part_end(a, from);
+    q.u = a->u;
+    q.weight = a->weight;
+    q.k = a->k;
+    q.out = out;
+    AGGI_TWIN(avx2, rni_net_do_part)(a->policy.self, &q);
+}
+
+/* RNI_SUMS_G: g = g(tau, theta_t) = sum_t Psi_t grad log pi_t, summed over the batch. It is checked
+   before v is begun: what is saved in between must be what loading takes. */
+static rn_status rni_agent_sum_g(rn_agent *a) {
+    const rn_policy *p = &a->policy;
+    if (rni_is_net(p))
+        rni_agent_do_part(a, RNI_PART_GRAD, a->at, a->g);
+    else
+        p->grad(p->self, rni_agent_point(a), a->t, a->obs, a->act, a->weight, a->g, a->work);
+    a->at = rni_agent_part_end(a, a->at);
+    if (a->at < a->t) return RN_OK;
+    if (!aggi_all_finite(a->g, a->policy.dim)) return RN_ERR_POLICY;
+    a->at = 0;
+    a->stage = RNI_SUMS_V;
+    return rni_makes_v(a) || rni_sees_c(a) ? RN_OK : rni_agent_end_trajectory(a);
+}
+
+/* c, then k, then v, of a net of this header */
+static void rni_agent_sum_v_part(rn_agent *a) {
+    const rn_hessian_product b = rni_agent_product(a);
+    if (a->at >= a->t) {
+        rni_agent_do_part(a, RNI_PART_HVP, a->at - a->t, a->v);
+        a->at = a->t + rni_agent_part_end(a, a->at - a->t);
+        return;
+    }
+    rni_agent_do_part(a, RNI_PART_DOT, a->at, a->c);
+    a->at = rni_agent_part_end(a, a->at);
+    if (a->at == a->t) rni_hessian_weights(&b);
+}
+
+/* RNI_SUMS_V: v = B u, summed over the batch; or c alone */
+static rn_status rni_agent_sum_v(rn_agent *a) {
+    const rn_hessian_product b = rni_agent_product(a);
+    const size_t last = rni_makes_v(a) ? 2 * a->t : a->t;
+    if (rni_is_net(&a->policy)) {
+        rni_agent_sum_v_part(a);
+        return a->at < last ? RN_OK : rni_agent_end_trajectory(a);
+    }
+    if (rni_makes_v(a))
+        rn_add_hessian_product(&b, a->v);
+    else
+        rni_hessian_dot(&b);
+    return rni_agent_end_trajectory(a);
+}
+
+/* One piece of what falls due at the end of a trajectory. */
+static rn_status rni_agent_sum(rn_agent *a) {
+    if (a->stage == RNI_ENDED) return rni_agent_weigh(a);
+    return a->stage == RNI_SUMS_G ? rni_agent_sum_g(a) : rni_agent_sum_v(a);
+}
+
+/* What that piece counts in a budget. A step of a trajectory counts 1; what is made of it for g, c
+   and v takes about 2, 1 and 3 times as long as to act, if the policy is a net. */
+#define RNI_PIECE (3 * RNI_BLOCK) /* the most, of such a net */
+
+static size_t rni_agent_piece(const rn_agent *a) {
+    const int hvp = a->stage == RNI_SUMS_V && (a->at >= a->t || !rni_is_net(&a->policy));
+    const size_t from = a->at % a->t, steps = rni_agent_part_end(a, from) - from;
+    if (a->stage == RNI_ENDED) return 1 + a->t / 8;
+    return steps * (a->stage == RNI_SUMS_G ? 2 : hvp ? 3 : 1);
 }
 
 /* What v is multiplied by: 1/batch, or less so that ||v|| <= clip ||d||. */
@@ -3417,6 +4095,19 @@ static int rni_agent_reaches(const rn_agent *a, const rn_plan *plan) {
     return aggi_sqrt(sum) <= a->reach * (double)(apart ? apart : 1);
 }
 
+/* theta~ = theta + ((1-eta)/eta) (theta - theta_{t-1}); what does not fit is cut */
+static void rni_agent_look_ahead(rn_agent *a) {
+    const double steps = a->eta > 0 ? (1 - a->eta) / a->eta : 0, ahead = steps < 1e9 ? steps : 1e9;
+    size_t i;
+    memcpy(a->hat, a->theta, a->policy.dim * sizeof *a->hat);
+    for (i = 0; i < a->policy.dim && ahead > 0; i++) {
+        const double x = (double)a->theta[i], y = x + ahead * (x - (double)a->before[i]);
+        a->hat[i] = (rn_real)(y > AGGI_REAL_MAX    ? AGGI_REAL_MAX
+                              : y < -AGGI_REAL_MAX ? -AGGI_REAL_MAX
+                                                   : y);
+    }
+}
+
 /* theta_t and all that starts at 0 with it */
 static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
     const size_t bytes = a->policy.dim * sizeof *plan->theta;
@@ -3426,6 +4117,7 @@ static void rni_agent_begin(rn_agent *a, const rn_plan *plan) {
     if (!a->has_d) rni_agent_first_round(a);
     a->eta = plan->eta;
     rni_agent_move(a);
+    if (a->method.lookahead) rni_agent_look_ahead(a);
     a->round = plan->round < RNI_MOST(size_t) ? plan->round : RNI_MOST(size_t);
     a->trajectory = 0;
     a->trajectories = a->method.batch * (a->with_v && !a->method.reuse ? 2 : 1);
@@ -3441,7 +4133,7 @@ RN_API rn_status rn_agent_begin_plan(rn_agent *a, const rn_plan *plan) {
     if (!rni_agent_reaches(a, plan)) return RN_ERR_REACH;
     a->again = rni_agent_made(a, plan);
     if (!a->again) rni_agent_begin(a, plan);
-    a->playing = 0;
+    a->stage = RNI_IDLE;
     a->busy = 1;
     return RN_OK;
 }
@@ -3459,6 +4151,7 @@ typedef struct rni_seat {
     rn_agent *agent;
     size_t budget, used;
     rn_status status; /* RN_OK: it plays; then as rn_agent_tick() says */
+    int first;        /* nothing else was done in this tick */
     int done;
 } rni_seat;
 
@@ -3467,16 +4160,37 @@ static void rni_seat_leave(rni_seat *s, rn_status why) {
     s->done = 1;
 }
 
-/* before a step: is there one to make, and a trajectory to make it in? */
-AGGI_INLINE void rni_seat_ready(rni_seat *s) {
+/* One piece of the sums, if it fits the budget. If nothing was done yet it does: or a budget that
+   is small would never see the end. */
+static void rni_seat_sum(rni_seat *s) {
+    const size_t piece = rni_agent_piece(s->agent), left = s->budget - s->used;
+    if (piece > left && !(s->first && !s->used)) {
+        rni_seat_leave(s, RN_MORE);
+        return;
+    }
+    s->used += piece < left ? piece : left;
+    s->status = rni_agent_sum(s->agent);
+    s->done = s->status != RN_OK;
+}
+
+/* towards a trajectory that can go on: the sums of the last one, or a new one */
+static void rni_seat_prepare(rni_seat *s) {
     rn_agent *a = s->agent;
     if (a->again || a->trajectory >= a->trajectories)
         s->done = 1;
     else if (s->used >= s->budget)
         rni_seat_leave(s, RN_MORE);
-    else if (!a->playing)
+    else if (a->stage != RNI_IDLE)
+        rni_seat_sum(s);
+    else
         s->status = rni_agent_start_trajectory(a);
     s->done |= s->status != RN_OK;
+}
+
+/* before a step */
+AGGI_INLINE void rni_seat_ready(rni_seat *s) {
+    while (!s->done && s->agent->stage != RNI_PLAYING) rni_seat_prepare(s);
+    if (!s->done && s->used >= s->budget) rni_seat_leave(s, RN_MORE);
 }
 
 AGGI_INLINE void rni_seat_act(rni_seat *s) {
@@ -3486,7 +4200,7 @@ AGGI_INLINE void rni_seat_act(rni_seat *s) {
     s->status = rni_play_act(&play, a->obs + a->t * p->obs_dim, a->act + a->t * p->act_dim);
 }
 
-/* after the act: the environment, and the end of the trajectory */
+/* after the act: the environment */
 AGGI_INLINE void rni_seat_move(rni_seat *s) {
     rn_agent *a = s->agent;
     const rni_play play = rni_agent_player(a);
@@ -3501,7 +4215,7 @@ AGGI_INLINE void rni_seat_move(rni_seat *s) {
         s->used++;
         RNI_UP(a->stats.steps, uint64_t);
         a->t = t + 1;
-        if (!running || a->t == a->method.horizon) s->status = rni_agent_end_trajectory(a);
+        if (!running || a->t == a->method.horizon) a->stage = RNI_ENDED;
     }
     s->done = s->status != RN_OK;
 }
@@ -3509,7 +4223,8 @@ AGGI_INLINE void rni_seat_move(rni_seat *s) {
 static void rni_seat_end(rni_seat *s) {
     rn_agent *a = s->agent;
     if (s->status == RN_MORE) return;
-    a->busy = a->playing = 0;
+    a->busy = 0;
+    a->stage = RNI_IDLE;
     if (s->status == RN_OK && !a->again) s->status = rni_agent_end_round(a);
 }
 
@@ -3547,12 +4262,13 @@ static void rni_team_tick(rni_seat *seats, size_t n) {
     for (i = 0; i < n; i++) rni_seat_end(&seats[i]);
 }
 
-static rni_seat rni_seat_make(rn_agent *a, size_t budget) {
+static rni_seat rni_seat_make(rn_agent *a, size_t budget, int first) {
     rni_seat s;
     s.agent = a;
     s.budget = budget;
     s.used = 0;
     s.status = RN_OK;
+    s.first = first;
     s.done = 0;
     return s;
 }
@@ -3562,7 +4278,7 @@ RN_API rn_status rn_agent_tick(rn_agent *a, size_t budget, size_t *used) {
     if (used) *used = 0;
     if (!a) return RN_ERR_ARG;
     if (!a->busy) return RN_ERR_ORDER;
-    s = rni_seat_make(a, budget);
+    s = rni_seat_make(a, budget, 1);
     rni_team_tick(&s, 1);
     if (used) *used = s.used;
     return s.status;
@@ -3657,17 +4373,77 @@ RN_API double rn_schedule_value(const rn_schedule *s, size_t t) {
     return 0;
 }
 
-static rn_status rni_schedule_check(const rn_schedule *s) {
-    if ((unsigned)s->kind > RN_SCHEDULE_CALLBACK) return RN_ERR_DESC;
-    if (s->kind == RN_SCHEDULE_CALLBACK && !s->at) return RN_ERR_DESC;
-    if (!aggi_finite(s->value) || !aggi_finite(s->end)) return RN_ERR_DESC;
-    if (!aggi_finite(s->factor) || !aggi_finite(s->shift)) return RN_ERR_DESC;
-    if (s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1)) return RN_ERR_DESC;
-    return RN_OK;
+/* clang-format off */
+
+/* Every schedule but a callback goes one way: its first and its last value tell all. */
+static rn_status rni_schedule_range(const rn_schedule *s, double most, rni_complaint *c) {
+    const double first = rn_schedule_value(s, 1), last = rn_schedule_value(s, (size_t)-1);
+    const rni_check list[] = {
+        {!(first > 0), RN_ERR_DESC,
+         "@ is # in round 1: it is above 0 there, or nothing is ever learned", {first}},
+        {!aggi_within(first, 0, most), RN_ERR_DESC,
+         "@ is # in round 1: it is at most #", {first, most}},
+        {!aggi_finite(first), RN_ERR_DESC, "@ is # in round 1: it is finite", {first}},
+        {!aggi_within(last, 0, most), RN_ERR_DESC,
+         "@ becomes #: it is 0 .. #", {last, most}}};
+    return RNI_FIRST_FAILURE(list, c);
 }
+
+/* Who lies? Each round every agent is scored in four ways, how odd its news are; in each the k
+   oddest are marked. An honest agent is marked with a chance of at most p = k/(n-f), as its news
+   are as good as any honest agent's, so y/p (y = 1: marked) is at most 1 on average, and so is what
+   becomes of a coin that is bet on being marked. E is such a coin, in shares: one is kept, the
+   others bet 1/5, 1/2 or 9/10 of themselves on one score each. After a round a part 1/(t+16) of all
+   is dealt out anew, so that who begins late finds the bets in place, and E falls at most as 1/t.
+   */
+enum { RNI_FAR, RNI_CENTRAL, RNI_CLOSE, RNI_AGAINST, RNI_SCORES };
+enum { RNI_ABSENT, RNI_PRESENT, RNI_BAD }; /* of an agent's news */
+
+#define RNI_BETS          3
+#define RNI_STAKES        (1 + RNI_BETS * RNI_SCORES)
+#define RNI_EVIDENCE_MOST 1e6
+
+typedef struct rni_watch {
+    size_t k;              /* marked in each score */
+    rn_real *last, *news;  /* n rows each: what was sent in the last round, and what is new */
+    int *known, *state;    /* n: is last known? what are the news? */
+    int *odd;              /* n rows of RNI_SCORES: y */
+    const rn_real **row;   /* n: news that are PRESENT */
+    rn_real *centre;       /* their median */
+    double *score, *close; /* n each */
+    double *evidence;      /* n: ln E, of ... */
+    double *stake;         /* ... n rows of RNI_STAKES: the shares of E */
+    void *scratch;
+    size_t scratch_size;
+} rni_watch;
+/* gamma: most is infinity; eta: 1 */
+static rn_status rni_schedule_check(const rn_schedule *s, const char *name, double most,
+                                    rni_complaint *c) {
+    const rni_check list[] = {
+        {(unsigned)s->kind > RN_SCHEDULE_CALLBACK, RN_ERR_DESC,
+         "@.kind is #: there are 0 .. #", {(double)s->kind, RN_SCHEDULE_CALLBACK}},
+        {s->kind == RN_SCHEDULE_CALLBACK && !s->at, RN_ERR_DESC,
+         "@.at is NULL, and @.kind is RN_SCHEDULE_CALLBACK", {0}},
+        {!aggi_finite(s->value) || !aggi_finite(s->end), RN_ERR_DESC,
+         "@.value is #, @.end is #: both are finite", {s->value, s->end}},
+        {!aggi_finite(s->factor) || !aggi_finite(s->shift), RN_ERR_DESC,
+         "@.factor is #, @.shift is #: both are finite", {s->factor, s->shift}},
+        {s->kind == RN_SCHEDULE_STAIRCASE && (s->factor < 0 || s->factor > 1), RN_ERR_DESC,
+         "@.factor is #: it is 0 .. 1", {s->factor}},
+        {s->kind == RN_SCHEDULE_INVERSE && s->value < 0, RN_ERR_DESC,
+         "@.value is #: it is above 0 for RN_SCHEDULE_INVERSE", {s->value}}};
+    rn_status r;
+    c->words.name = name;
+    r = RNI_FIRST_FAILURE(list, c);
+    if (r != RN_OK || s->kind == RN_SCHEDULE_CALLBACK) return r;
+    return rni_schedule_range(s, most, c);
+}
+
+/* clang-format on */
 
 struct rn_server {
     rn_server_desc desc;
+    rni_watch watch;       /* its arrays are NULL without desc.watch */
     rn_random random;      /* behind agg.rng, unless that is the host's */
     size_t t;              /* the round under way, from 1 */
     double power1, power2; /* Adam: beta1^k, beta2^k after k updates */
@@ -3703,30 +4479,104 @@ static void rni_server_defaults(rn_server_desc *d) {
     if (aggi_is_zero(d->epsilon)) d->epsilon = 1e-8;
 }
 
-/* bytes that F asks for; 0: it refuses the desc. A built-in generator has no address yet, and needs
-   none for this. */
-static size_t rni_server_scratch_size(const rn_server_desc *d) {
+static agg_desc rni_watch_median(size_t n, size_t dim) {
+    return agg_make_desc(AGG_CWMED, n, dim, 0);
+}
+
+static void rni_watch_layout(rni_watch *w, aggi_arena *a, const rn_server_desc *d) {
+    const agg_desc median = rni_watch_median(d->n, d->dim);
+    if (!d->watch) return;
+    w->k = d->agg.f ? d->agg.f : 1;
+    w->last = rni_take_rows(a, d->n, d->dim);
+    w->news = rni_take_rows(a, d->n, d->dim);
+    w->known = (int *)aggi_take(a, d->n, sizeof *w->known);
+    w->state = (int *)aggi_take(a, d->n, sizeof *w->state);
+    w->odd = (int *)aggi_take(a, d->n, RNI_SCORES * sizeof *w->odd);
+    w->row = (const rn_real **)aggi_take(a, d->n, sizeof *w->row);
+    w->centre = aggi_take_real(a, d->dim);
+    w->score = aggi_take_f64(a, d->n);
+    w->close = aggi_take_f64(a, d->n);
+    w->evidence = aggi_take_f64(a, d->n);
+    w->stake = aggi_take_f64(a, d->n * RNI_STAKES);
+    w->scratch_size = agg_scratch_size(&median);
+    w->scratch = aggi_take(a, 1, w->scratch_size);
+}
+
+/* rows that are no longer those of the last round */
+static void rni_watch_forget(rni_watch *w, size_t n) {
+    if (w->known) memset(w->known, 0, n * sizeof *w->known);
+}
+
+static void rni_watch_init(rni_watch *w, const rn_server_desc *d) {
+    size_t i;
+    if (!d->watch) return;
+    rni_watch_forget(w, d->n);
+    memset(w->evidence, 0, d->n * sizeof *w->evidence);
+    memset(w->last, 0, d->n * d->dim * sizeof *w->last);
+    for (i = 0; i < d->n * RNI_STAKES; i++) w->stake[i] = 1.0 / RNI_STAKES;
+}
+
+/* what F is given; a built-in generator has no address yet, and needs none to be checked */
+static agg_desc rni_server_agg(const rn_server_desc *d) {
     agg_desc agg = d->agg;
     if (!agg.rng.next) agg.rng = rn_random_rng(NULL);
+    return agg;
+}
+
+/* bytes that F asks for; 0: it refuses the desc */
+static size_t rni_server_scratch_size(const rn_server_desc *d) {
+    const agg_desc agg = rni_server_agg(d);
     return agg_scratch_size(&agg);
 }
 
-static rn_status rni_server_check(const rn_server_desc *d) {
-    rn_status s = rni_schedule_check(&d->gamma);
-    if (!d->n || !d->dim) return RN_ERR_ARG;
-    if (s == RN_OK) s = rni_schedule_check(&d->eta);
-    if (s != RN_OK) return s;
-    if ((unsigned)d->update > RN_UPDATE_ADAM_NORMALISED) return RN_ERR_DESC;
-    if (d->soft && d->update == RN_UPDATE_PLAIN) return RN_ERR_DESC;
-    if (!aggi_within(d->kl, 0, DBL_MAX)) return RN_ERR_DESC;
-    if (d->kl > 0 && d->update != RN_UPDATE_NORMALISED) return RN_ERR_DESC;
-    if (!aggi_within(d->beta1, 0, 1) || !aggi_within(d->beta2, 0, 1)) return RN_ERR_DESC;
-    if (d->beta1 == 1 || d->beta2 == 1) return RN_ERR_DESC;
-    if (!aggi_is_number(d->radius) || !aggi_is_number(d->epsilon)) return RN_ERR_DESC;
-    if (d->radius < 0 || d->epsilon < 0) return RN_ERR_DESC;
-    if (!aggi_product_fits(d->n, d->dim) || !aggi_product_fits(d->dim, 16)) return RN_ERR_SIZE;
-    return d->aggregate || rni_server_scratch_size(d) ? RN_OK : RN_ERR_DESC;
+/* clang-format off */
+static rn_status rni_server_check_fields(const rn_server_desc *d, rni_complaint *c) {
+    const rni_check list[] = {
+        {(unsigned)d->update > RN_UPDATE_ADAM_NORMALISED, RN_ERR_DESC,
+         "update is #: there are 0 .. #", {(double)d->update, RN_UPDATE_ADAM_NORMALISED}},
+        {d->soft && d->update == RN_UPDATE_PLAIN, RN_ERR_DESC,
+         "soft is not for RN_UPDATE_PLAIN: a plain step is short where ||d|| is by itself", {0}},
+        {!aggi_within(d->kl, 0, DBL_MAX), RN_ERR_DESC,
+         "kl is #: it is 0 or more, and finite", {d->kl}},
+        {d->kl > 0 && d->update != RN_UPDATE_NORMALISED, RN_ERR_DESC,
+         "kl is #, update is #: kl is for RN_UPDATE_NORMALISED, 0", {d->kl, (double)d->update}},
+        {!aggi_within(d->beta1, 0, 1) || !aggi_within(d->beta2, 0, 1) || d->beta1 == 1 ||
+         d->beta2 == 1, RN_ERR_DESC, "beta1 is #, beta2 is #: they are 0 .. 1, and not 1",
+         {d->beta1, d->beta2}},
+        {!aggi_is_number(d->epsilon) || d->epsilon < 0, RN_ERR_DESC,
+         "epsilon is #: it is 0 or more", {d->epsilon}},
+        {!aggi_is_number(d->radius) || d->radius < 0, RN_ERR_DESC,
+         "radius is #: it is 0 or more", {d->radius}},
+        {(unsigned)d->watch > RN_WATCH_ROWS, RN_ERR_DESC,
+         "watch is #: there are 0 .. #", {(double)d->watch, RN_WATCH_ROWS}},
+        {!aggi_within(d->slack, 0, 1), RN_ERR_DESC, "slack is #: it is 0 .. 1", {d->slack}},
+        {d->watch && d->agg.f > (d->n - 1) / 2, RN_ERR_DESC,
+         "agg.f is #: watch needs fewer adversaries than half of the # agents",
+         {(double)d->agg.f, (double)d->n}},
+        {!aggi_product_fits(d->n, d->dim) || !aggi_product_fits(d->dim, 16), RN_ERR_SIZE,
+         "n is #, dim is #: sizes overflow", {(double)d->n, (double)d->dim}}};
+    return RNI_FIRST_FAILURE(list, c);
 }
+
+static rn_status rni_server_check(const rn_server_desc *d, rni_complaint *c) {
+    const rni_check first = {
+        !d->n || !d->dim, RN_ERR_ARG, "n is #, dim is #: rows and parameters, neither is 0",
+        {(double)d->n, (double)d->dim}};
+    const rni_check theta = {1, RN_ERR_THETA, "theta has a number that is not finite", {0}};
+    rn_status s;
+    c->server = 1;
+    s = rni_first_failure(&first, 1, c);
+    if (s == RN_OK) s = rni_schedule_check(&d->gamma, "gamma", aggi_from_bits(AGGI_INF), c);
+    if (s == RN_OK) s = rni_schedule_check(&d->eta, "eta", 1, c);
+    if (s == RN_OK) s = rni_server_check_fields(d, c);
+    if (s != RN_OK) return s;
+    if (d->theta && !aggi_all_finite(d->theta, d->dim)) return rni_refuse(c, &theta);
+    c->agg = !d->aggregate && !rni_server_scratch_size(d);
+    c->server = c->agg;
+    return c->agg ? RN_ERR_DESC : RN_OK;
+}
+
+/* clang-format on */
 
 /* Addresses, and what d says. NULL: counted only, or too little memory. */
 static rn_server *rni_server_layout(const rn_server_desc *d, aggi_arena *a) {
@@ -3748,16 +4598,16 @@ static rn_server *rni_server_layout(const rn_server_desc *d, aggi_arena *a) {
         g.scratch_size = rni_server_scratch_size(d);
         g.scratch = aggi_take(a, 1, g.scratch_size);
     }
+    rni_watch_layout(&g.watch, a, d);
     if (!rni_arena_holds(a)) return NULL;
     *server = g;
     return server;
 }
 
 /* The desc's own arrays are copied and may go after this. */
-static rn_status rni_server_init(rn_server *g) {
+static void rni_server_init(rn_server *g) {
     rn_server_desc *d = &g->desc;
     const size_t bytes = d->dim * sizeof(rn_real);
-    if (d->theta && !aggi_all_finite(d->theta, d->dim)) return RN_ERR_THETA;
     g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 1);
     if (!d->agg.rng.next) d->agg.rng = rn_random_rng(&g->random);
     g->t = 1;
@@ -3769,16 +4619,18 @@ static rn_status rni_server_init(rn_server *g) {
     if (g->v) memset(g->v, 0, bytes);
     if (d->theta) memcpy(g->theta, d->theta, bytes);
     if (g->start) memcpy(g->start, d->agg.start, bytes);
+    rni_watch_init(&g->watch, d);
     d->agg.start = g->start;
+    d->agg.late = NULL; /* that is told with the rows */
     d->theta = NULL;
-    return RN_OK;
 }
 
 /* defaults, check, layout; *out as rni_server_layout() */
-static rn_status rni_server_place(rn_server_desc d, aggi_arena *a, rn_server **out) {
+static rn_status rni_server_place(rn_server_desc d, aggi_arena *a, rn_server **out,
+                                  rni_complaint *c) {
     rn_status s;
     rni_server_defaults(&d);
-    s = rni_server_check(&d);
+    s = rni_server_check(&d, c);
     if (s != RN_OK) return s;
     *out = rni_server_layout(&d, a);
     return a->bad ? RN_ERR_SIZE : RN_OK;
@@ -3786,25 +4638,37 @@ static rn_status rni_server_place(rn_server_desc d, aggi_arena *a, rn_server **o
 
 RN_API size_t rn_server_size(const rn_server_desc *d) {
     aggi_arena a = aggi_arena_make(NULL, 0);
+    rni_complaint unsaid;
     rn_server *none;
-    return d && rni_server_place(*d, &a, &none) == RN_OK ? aggi_arena_size(&a) : 0;
+    return d && rni_server_place(*d, &a, &none, &unsaid) == RN_OK ? aggi_arena_size(&a) : 0;
 }
 
 RN_API rn_status rn_server_init(rn_server **server, const rn_server_desc *d, void *memory,
                                 size_t size) {
     aggi_arena a = rni_arena_make(memory, size);
+    rni_complaint unsaid;
     rn_server *g = NULL;
     rn_status s;
     if (!server || !d || !memory) return RN_ERR_ARG;
-    s = rni_server_place(*d, &a, &g);
-    if (s == RN_OK) s = g ? rni_server_init(g) : RN_ERR_MEMORY;
-    if (s == RN_OK) *server = g;
-    return s;
+    s = rni_server_place(*d, &a, &g, &unsaid);
+    if (s != RN_OK) return s;
+    if (!g) return RN_ERR_MEMORY;
+    rni_server_init(g);
+    *server = g;
+    return RN_OK;
 }
 
 RN_API const rn_real *rn_server_theta(const rn_server *s) { return s ? s->theta : NULL; }
 RN_API const rn_real *rn_server_direction(const rn_server *s) { return s ? s->d : NULL; }
 RN_API size_t rn_server_current_round(const rn_server *s) { return s ? s->t : 0; }
+
+RN_API const double *rn_server_evidence(const rn_server *s) { return s ? s->watch.evidence : NULL; }
+
+RN_API double rn_evidence_limit(double alpha, size_t agents) {
+    const int fine = aggi_within(alpha, 0, 1) && alpha > 0;
+    return fine ? aggi_log((double)(agents ? agents : 1)) - aggi_log(alpha)
+                : aggi_from_bits(AGGI_INF);
+}
 
 RN_API double rn_server_eta(const rn_server *s) {
     return s ? rn_schedule_value(&s->desc.eta, s->t) : 0;
@@ -3851,15 +4715,33 @@ static uint64_t rni_kl_bits(double F) {
     return aggi_is_zero(F) ? 0 : aggi_bits(F);
 }
 
-/* The number that has n/2 before it, by bisection of its bits. As f < n/2, at least one honest
-   number is not above it, and one not below. */
-static double rni_kl_middle(const double *F, size_t n) {
+static int rni_is_late(const rn_arrivals *a, size_t i) { return a->late && a->late[i]; }
+
+static int rni_is_stale(const rn_arrivals *a, size_t i) { return a->stale && a->stale[i]; }
+
+static size_t rni_count_late(const rn_arrivals *a, size_t n) {
+    size_t i, late = 0;
+    for (i = 0; i < n; i++)
+        if (rni_is_late(a, i)) late++;
+    return late;
+}
+
+/* of those in time: how many numbers are at most that */
+static size_t rni_kl_count(const rn_arrivals *a, size_t n, uint64_t most) {
+    size_t i, count = 0;
+    for (i = 0; i < n; i++)
+        if (!rni_is_late(a, i) && rni_kl_bits(a->curvature[i]) <= most) count++;
+    return count;
+}
+
+/* The number that has half of those in time before it, by bisection of its bits. As f is less than
+   half of them, at least one honest number is not above it, and one not below. */
+static double rni_kl_middle(const rn_arrivals *a, size_t n) {
+    const size_t half = (n - rni_count_late(a, n)) / 2;
     uint64_t low = 0, high = AGGI_INF; /* low <= bits <= high */
     while (low < high) {               /* at most 63 times */
         const uint64_t middle = low + (high - low) / 2;
-        size_t i, below = 0;
-        for (i = 0; i < n; i++) below += rni_kl_bits(F[i]) <= middle;
-        if (below > n / 2)
+        if (rni_kl_count(a, n, middle) > half)
             high = middle;
         else
             low = middle + 1;
@@ -3868,14 +4750,14 @@ static double rni_kl_middle(const double *F, size_t n) {
 }
 
 /* k_t */
-static double rni_kl_step(const rn_server *s, const double *F) {
+static double rni_kl_step(const rn_server *s, const rn_arrivals *a) {
     const size_t n = s->desc.n;
     const double most = 2 * s->step;
     double middle, k;
-    size_t i, bad = 0;
-    if (!F) return s->step;
-    for (i = 0; i < n; i++) bad += rni_kl_bits(F[i]) == AGGI_INF;
-    middle = bad > s->desc.agg.f ? -1 : rni_kl_middle(F, n);
+    size_t bad;
+    if (!a->curvature) return s->step;
+    bad = n - rni_count_late(a, n) - rni_kl_count(a, n, AGGI_INF - 1);
+    middle = bad > s->desc.agg.f ? -1 : rni_kl_middle(a, n);
     if (!aggi_within(middle, 0, DBL_MAX)) return s->step;
     k = middle > 0 ? aggi_sqrt(2 * s->desc.kl / middle) : most;
     if (!(k < most)) k = most;
@@ -3972,22 +4854,26 @@ static void rni_project(rn_real *x, size_t n, double radius) {
     for (i = 0; i < n; i++) x[i] = (rn_real)((double)x[i] * (radius / norm));
 }
 
-static size_t rni_count_bad(const rn_real *const *rows, size_t n, size_t dim) {
+static size_t rni_count_bad(const rn_arrivals *a, size_t n, size_t dim) {
     size_t i, bad = 0;
-    for (i = 0; i < n; i++) bad += !rows[i] || !aggi_all_finite(rows[i], dim);
+    for (i = 0; i < n; i++)
+        if (!rni_is_late(a, i)) bad += !a->rows[i] || !aggi_all_finite(a->rows[i], dim);
     return bad;
 }
 
 /* d = F(d_1 .. d_N), to new_d; weights and suspicion, which take longer, only if they are read */
-static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows, rn_progress *p,
+static agg_status rni_server_aggregate(rn_server *s, const rn_arrivals *a, rn_progress *p,
                                        int is_read) {
     const rn_server_desc *d = &s->desc;
+    agg_desc agg = d->agg;
     agg_report report;
     agg_status r;
+    p->late = rni_count_late(a, d->n);
     if (d->aggregate) {
-        p->dropped = rni_count_bad(rows, d->n, d->dim);
-        return d->aggregate(d->aggregate_self, rows, d->n, d->dim, s->new_d);
+        p->dropped = rni_count_bad(a, d->n, d->dim);
+        return d->aggregate(d->aggregate_self, a->rows, d->n, d->dim, s->new_d);
     }
+    agg.late = a->late;
     memset(&report, 0, sizeof report);
     if (is_read) {
         p->weight = report.weight = s->weight;
@@ -3995,18 +4881,154 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_real *const *rows,
         memset(s->weight, 0, d->n * sizeof(double));
         memset(s->suspicion, 0, d->n * sizeof(double));
     }
-    r = agg_aggregate(&d->agg, rows, s->new_d, s->scratch, s->scratch_size, &report);
+    r = agg_aggregate(&agg, a->rows, s->new_d, s->scratch, s->scratch_size, &report);
     if (r == AGG_OK || r == AGG_INEXACT)
         p->dropped = report.dropped;
     else
-        p->dropped = rni_count_bad(rows, d->n, d->dim);
+        p->dropped = rni_count_bad(a, d->n, d->dim);
     return r;
 }
 
-/* theta_{t+1}, or an error and nothing changed. Copied, not swapped: hosts keep the pointers. */
-static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, double step,
-                                rn_progress *p, int is_read) {
+/* r = x_t - (1-eta_t) x_{t-1}: what is new in a row of which the rest is memory. A row that is not
+   finite is bad whether or not its last one is known. */
+static int rni_watch_news(rn_server *s, const rn_real *x, size_t i) {
     const size_t dim = s->desc.dim;
+    const double eta = rn_server_eta(s), keep = s->desc.watch == RN_WATCH_NEWS ? 1 - eta : 0;
+    const rn_real *last = s->watch.last + i * dim;
+    rn_real *news = s->watch.news + i * dim;
+    size_t j;
+    if (!x) return RNI_ABSENT;
+    if (!aggi_all_finite(x, dim)) return RNI_BAD;
+    if (!s->watch.known[i]) return RNI_ABSENT;
+    for (j = 0; j < dim; j++) news[j] = (rn_real)((double)x[j] - keep * (double)last[j]);
+    return aggi_all_finite(news, dim) ? RNI_PRESENT : RNI_BAD;
+}
+
+/* the news of all; returns of how many agents */
+static size_t rni_watch_look(rn_server *s, const rn_arrivals *a) {
+    rni_watch *w = &s->watch;
+    const size_t dim = s->desc.dim;
+    size_t i, count = 0;
+    for (i = 0; i < s->desc.n; i++) {
+        const rn_real *x = rni_is_late(a, i) || rni_is_stale(a, i) ? NULL : a->rows[i];
+        w->state[i] = rni_watch_news(s, x, i);
+        count += w->state[i] != RNI_ABSENT;
+        w->known[i] = x && aggi_all_finite(x, dim);
+        if (w->known[i]) memcpy(w->last + i * dim, x, dim * sizeof *w->last);
+    }
+    return count;
+}
+
+/* the median of the news, coordinate by coordinate */
+static void rni_watch_centre(rni_watch *w, size_t n, size_t dim) {
+    agg_desc d;
+    size_t i, rows = 0;
+    for (i = 0; i < n; i++)
+        if (w->state[i] == RNI_PRESENT) w->row[rows++] = w->news + i * dim;
+    d = rni_watch_median(rows, dim);
+    memset(w->centre, 0, dim * sizeof *w->centre);
+    (void)agg_aggregate(&d, w->row, w->centre, w->scratch, w->scratch_size, NULL);
+}
+
+/* ||x - y||^2; what is beyond a double is infinite */
+static double rni_gap(const rn_real *x, const rn_real *y, size_t n) {
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < n; i++) {
+        const double gap = (double)x[i] - (double)y[i];
+        sum += gap * gap;
+    }
+    return sum;
+}
+
+/* squared distance to the nearest other news */
+static void rni_watch_close(rni_watch *w, size_t n, size_t dim) {
+    size_t i, j;
+    for (i = 0; i < n; i++) w->close[i] = aggi_from_bits(AGGI_INF);
+    for (i = 0; i < n; i++)
+        for (j = 0; j < i && w->state[i] == RNI_PRESENT; j++) {
+            double gap;
+            if (w->state[j] != RNI_PRESENT) continue;
+            gap = rni_gap(w->news + i * dim, w->news + j * dim, dim);
+            if (gap < w->close[i]) w->close[i] = gap;
+            if (gap < w->close[j]) w->close[j] = gap;
+        }
+}
+
+/* How odd are the news of agent i? The larger the odder. */
+static double rni_watch_score(const rn_server *s, int score, size_t i) {
+    const rni_watch *w = &s->watch;
+    const size_t dim = s->desc.dim;
+    const rn_real *news = w->news + i * dim;
+    double x;
+    switch (score) {
+    case RNI_FAR: return rni_gap(news, w->centre, dim);
+    case RNI_CENTRAL: return -rni_gap(news, w->centre, dim);
+    case RNI_CLOSE: return -w->close[i];
+    default: x = -rni_dot(news, s->d, dim);
+    }
+    return aggi_is_number(x) ? x : aggi_from_bits(AGGI_INF);
+}
+
+/* Are fewer than k others as odd as agent i? Equals are all marked or all not, so that at most k
+   are. */
+static int rni_watch_is_odd(const rni_watch *w, size_t n, size_t i) {
+    size_t j, others = 0;
+    for (j = 0; j < n; j++)
+        others += j != i && w->state[j] != RNI_ABSENT && w->score[j] >= w->score[i];
+    return w->state[i] == RNI_BAD || others < w->k;
+}
+
+static void rni_watch_mark(rn_server *s) {
+    rni_watch *w = &s->watch;
+    const size_t n = s->desc.n;
+    size_t i;
+    int score;
+    rni_watch_centre(w, n, s->desc.dim);
+    rni_watch_close(w, n, s->desc.dim);
+    for (score = 0; score < RNI_SCORES; score++) {
+        for (i = 0; i < n; i++)
+            w->score[i] = w->state[i] == RNI_PRESENT ? rni_watch_score(s, score, i)
+                                                     : aggi_from_bits(AGGI_INF);
+        for (i = 0; i < n; i++) w->odd[i * RNI_SCORES + (size_t)score] = rni_watch_is_odd(w, n, i);
+    }
+}
+
+/* one round of the coin: what is bet is multiplied by y/p */
+static void rni_watch_bet(const int *odd, double p, double anew, double *stake, double *evidence) {
+    static const double bet[RNI_BETS] = {0.2, 0.5, 0.9};
+    double sum = stake[0];
+    size_t j;
+    for (j = 1; j < RNI_STAKES; j++) {
+        const double gain = odd[(j - 1) / RNI_BETS] ? 1 / p : 0, part = bet[(j - 1) % RNI_BETS];
+        stake[j] *= 1 - part + part * gain;
+        sum += stake[j];
+    }
+    for (j = 0; j < RNI_STAKES; j++) stake[j] = (1 - anew) * (stake[j] / sum) + anew / RNI_STAKES;
+    *evidence += aggi_log(sum);
+    if (*evidence > RNI_EVIDENCE_MOST) *evidence = RNI_EVIDENCE_MOST;
+    if (*evidence < -RNI_EVIDENCE_MOST) *evidence = -RNI_EVIDENCE_MOST;
+}
+
+/* Among count agents are at least count-f honest ones. If that says nothing, nothing is bet. */
+static void rni_watch_learn(rn_server *s, const rn_arrivals *a) {
+    rni_watch *w = &s->watch;
+    const size_t count = s->desc.watch ? rni_watch_look(s, a) : 0;
+    const double honest = (double)count - (double)s->desc.agg.f;
+    const double p = (1 + s->desc.slack) * (double)w->k / honest;
+    size_t i;
+    if (!(honest > 0 && p < 1)) return;
+    rni_watch_mark(s);
+    for (i = 0; i < s->desc.n; i++)
+        if (w->state[i] != RNI_ABSENT)
+            rni_watch_bet(w->odd + i * RNI_SCORES, p, 1 / ((double)s->t + 16),
+                          w->stake + i * RNI_STAKES, &w->evidence[i]);
+}
+
+/* theta_{t+1}, or an error and nothing changed. Copied, not swapped: hosts keep the pointers. */
+static rn_status rni_server_try(rn_server *s, const rn_arrivals *a, rn_progress *p, int is_read) {
+    const size_t dim = s->desc.dim;
+    const double step = s->desc.kl > 0 ? rni_kl_step(s, a) : s->step;
     rni_unit unit;
     p->round = s->t;
     p->n = s->desc.n;
@@ -4014,8 +5036,10 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, double
     p->theta = s->theta;
     p->gamma = rni_server_gamma(s, step);
     p->eta = rn_server_eta(s);
-    if (!aggi_finite(p->gamma)) return RN_ERR_THETA;
-    p->aggregate = rni_server_aggregate(s, rows, p, is_read);
+    p->cosine = -2;
+    p->evidence = s->watch.evidence;
+    if (!aggi_finite(p->gamma) || p->gamma < 0 || !aggi_within(p->eta, 0, 1)) return RN_ERR_THETA;
+    p->aggregate = rni_server_aggregate(s, a, p, is_read);
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
     if (!aggi_all_finite(s->new_d, dim)) return RN_ERR_AGGREGATE;
     p->norm = rni_norm(s->new_d, dim);
@@ -4024,6 +5048,8 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, double
     rni_project(s->next, dim, s->desc.radius);
     if (!aggi_all_finite(s->next, dim)) return RN_ERR_THETA;
     if (rni_is_adam(s->desc.update)) rni_adam_move(s, unit);
+    rni_watch_learn(s, a);
+    p->still = rni_same_bits(s->theta, s->next, dim);
     memcpy(s->d, s->new_d, dim * sizeof *s->d);
     memcpy(s->theta, s->next, dim * sizeof *s->theta);
     if (s->desc.soft) rni_soft_learn(s);
@@ -4032,15 +5058,24 @@ static rn_status rni_server_try(rn_server *s, const rn_real *const *rows, double
     return RN_OK;
 }
 
-RN_API rn_status rn_server_update_with(rn_server *s, const rn_real *const *rows,
-                                       const double *curvature, rn_progress *progress) {
+RN_API rn_status rn_server_update_from(rn_server *s, const rn_arrivals *arrivals,
+                                       rn_progress *progress) {
     rn_progress p;
-    if (!s || !rows) return RN_ERR_ARG;
+    if (!s || !arrivals || !arrivals->rows) return RN_ERR_ARG;
     memset(&p, 0, sizeof p);
-    p.status = rni_server_try(s, rows, s->desc.kl > 0 ? rni_kl_step(s, curvature) : s->step, &p,
-                              progress != NULL);
+    p.still = 1;
+    p.status = rni_server_try(s, arrivals, &p, progress != NULL);
     if (progress) *progress = p;
     return p.status;
+}
+
+RN_API rn_status rn_server_update_with(rn_server *s, const rn_real *const *rows,
+                                       const double *curvature, rn_progress *progress) {
+    rn_arrivals a;
+    a.rows = rows;
+    a.curvature = curvature;
+    a.late = a.stale = NULL;
+    return rn_server_update_from(s, &a, progress);
 }
 
 RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_progress *progress) {
@@ -4048,7 +5083,9 @@ RN_API rn_status rn_server_update(rn_server *s, const rn_real *const *rows, rn_p
 }
 
 RN_API void rn_server_skip_round(rn_server *s) {
-    if (s) RNI_UP(s->t, size_t);
+    if (!s) return;
+    rni_watch_forget(&s->watch, s->desc.n);
+    RNI_UP(s->t, size_t);
 }
 
 /* ---- 10 trainer ------------------------------------------------------------------------------ */
@@ -4057,14 +5094,24 @@ struct rn_trainer {
     rn_trainer_desc desc;
     rn_server *server;
     rn_agent **agents;
-    rn_attack *attacks;   /* one per agent */
-    rn_status *status;    /* of each agent's round; RN_MORE while it plays */
-    size_t *share, *used; /* environment steps each agent may do in this tick, and did */
-    const rn_real **rows; /* what goes to the server: one per agent, NULL: nothing */
-    const rn_real **honest;
-    double *curvature; /* what goes beside the rows */
-    rn_real *sent;     /* agents rows: what adversaries send */
-    rn_random random;  /* for attacks */
+    rn_attack *attacks;     /* one per agent */
+    rn_status *status;      /* of each agent's round; RN_MORE while it plays */
+    size_t *share, *used;   /* what each agent may do of this tick's budget, and did */
+    double eta;             /* of this round */
+    int first;              /* nothing was done in this tick yet */
+    const rn_real **rows;   /* what goes to the server: one per agent, NULL: nothing */
+    const rn_real **honest; /* those of them that are true, ... */
+    size_t honest_rows;     /* ... so many */
+    double *curvature;      /* what goes beside the rows */
+    rn_real *sent;          /* agents rows: what adversaries send */
+    const rn_real **known;  /* the rows that one of them builds on */
+    size_t *head, *maker;   /* the first with the same attack; who of them makes this round's row */
+    agg_desc rule;          /* the server's, with dice of the attacks' */
+    rn_real *step;          /* theta_t - theta_{t-1} ... */
+    unsigned char *memory;  /* ... and what attacks remember, memory_size bytes for each agent; */
+    void *attack_scratch;   /* all NULL unless a desc's attack asks for them */
+    size_t memory_size, attack_scratch_size;
+    rn_random random; /* for attacks */
     rn_progress progress;
     size_t rounds;
     int busy;
@@ -4081,18 +5128,18 @@ RN_API rn_trainer_desc rn_make_trainer_desc(size_t agents, size_t f, const rn_en
     d.envs = envs;
     d.policy = policy;
     d.method.horizon = 500;
-    d.method.batch = 2;
+    d.method.batch = 8;
     d.method.discount = 0.995;
     d.method.flat = 1;
     d.method.reuse = 1;
     d.method.baseline = RN_BASELINE_RIDGE;
     d.method.causal = 1;
     d.method.clip = 0.25;
-    d.server.agg = agg_make_desc(AGG_MDA, agents, policy.dim, f);
-    d.server.agg.pre[0] = AGG_PRE_NNM;
+    d.server.agg = agg_make_desc(AGG_CWTM, agents, policy.dim, f);
     d.server.eta = rn_schedule_constant(0.3);
-    d.server.gamma = rn_schedule_linear(0.08, 0, 200);
+    d.server.gamma = rn_schedule_linear(0.16, 0.004, 100); /* not 0: a game has no last round */
     d.server.soft = 1;
+    d.server.slack = 0.1;
     return d;
 }
 
@@ -4100,10 +5147,13 @@ RN_API rn_trainer_desc rn_make_tuned_trainer_desc(size_t agents, size_t f, const
                                                   rn_policy policy, size_t rounds) {
     rn_trainer_desc d = rn_make_trainer_desc(agents, f, envs, policy);
     d.method.tuned = 1;
+    d.method.batch = 2;
     d.method.discount = 0.99;
     d.method.clip = 0;
+    d.server.agg.rule = AGG_MDA;
+    d.server.agg.pre[0] = AGG_PRE_NNM;
     d.server.kl = 0.002;
-    d.server.gamma = rn_schedule_linear(1, 0, rounds ? rounds : 500);
+    d.server.gamma = rn_schedule_linear(1, 0.025, rounds ? rounds : 500);
     return d;
 }
 
@@ -4119,9 +5169,105 @@ static rn_attack rni_attack_of(const rn_trainer_desc *d, size_t i) {
     return i + d->adversaries >= d->agents ? d->attack : rni_no_attack();
 }
 
-static int rni_attack_ok(const rn_attack *a) {
-    return (unsigned)a->kind <= RN_ATTACK_NONE &&
-           (a->kind != RN_ATTACK_VECTOR || (unsigned)a->vector.kind < AGG_ATTACK_COUNT);
+/* kinds that ask how the rule would answer, and kinds that look at theta's last step */
+static int rni_attack_tries_rule(const rn_attack *a) {
+    switch (a->vector.kind) {
+    case AGG_ATTACK_LINE_SEARCH:
+    case AGG_ATTACK_OPT_COS:
+    case AGG_ATTACK_NORMALISED:
+    case AGG_ATTACK_WORST: return a->kind == RN_ATTACK_VECTOR && !a->make;
+    default: return 0;
+    }
+}
+
+static int rni_attack_wants_step(const rn_attack *a) {
+    const agg_attack_kind kind = a->vector.kind;
+    if (a->kind != RN_ATTACK_VECTOR) return 0;
+    return a->make || kind == AGG_ATTACK_BLIND_IPM || kind == AGG_ATTACK_WORST;
+}
+
+/* clang-format off */
+static rn_status rni_attack_check(const rn_attack *a, const rn_trainer_desc *d, size_t honest,
+                                  rni_complaint *c) {
+    const int vector = a->kind == RN_ATTACK_VECTOR, poison = a->kind == RN_ATTACK_REWARD_POISON;
+    const int named = vector && !a->make; /* what agg_attack() would refuse in every round */
+    const rni_check list[] = {
+        {(unsigned)a->kind > RN_ATTACK_REWARD_POISON, RN_ERR_DESC,
+         "attack.kind is #: there are 0 .. #", {(double)a->kind, RN_ATTACK_REWARD_POISON}},
+        {(unsigned)a->knows > RN_KNOWS_OWN, RN_ERR_DESC,
+         "attack.knows is #: there are 0 .. #", {(double)a->knows, RN_KNOWS_OWN}},
+        {vector && (unsigned)a->vector.kind >= AGG_ATTACK_COUNT, RN_ERR_DESC,
+         "attack.vector.kind is #: there are 0 .. #",
+         {(double)a->vector.kind, AGG_ATTACK_COUNT - 1}},
+        {named && !aggi_finite(a->vector.strength), RN_ERR_DESC,
+         "attack.vector.strength is #: it is finite", {a->vector.strength}},
+        {named && (unsigned)a->vector.direction >= AGG_DIRECTION_COUNT, RN_ERR_DESC,
+         "attack.vector.direction is #: there are 0 .. #",
+         {(double)a->vector.direction, AGG_DIRECTION_COUNT - 1}},
+        {named && a->vector.kind == AGG_ATTACK_MIMIC && a->vector.target >= honest, RN_ERR_DESC,
+         "attack.vector.target is #: at most # agents are honest",
+         {(double)a->vector.target, (double)honest}},
+        {(a->wait || a->ramp) && !vector && !poison, RN_ERR_DESC,
+         "attack.wait is #, attack.ramp is #: they are for vectors and poisoned rewards",
+         {(double)a->wait, (double)a->ramp}},
+        {poison && !aggi_within(a->vector.strength, 0, DBL_MAX), RN_ERR_DESC,
+         "attack.vector.strength is #: of a poison it is 0 or more, and finite",
+         {a->vector.strength}},
+        {d->server.aggregate && !a->vector.rule && rni_attack_tries_rule(a), RN_ERR_DESC,
+         "attack.vector.rule is NULL: this attack tries the rule, and server.aggregate is yours",
+         {0}}};
+    return RNI_FIRST_FAILURE(list, c);
+}
+
+/* clang-format on */
+
+/* eps in round t, from 1: a share of it while it grows */
+static double rni_attack_share(const rn_attack *a, size_t t) {
+    if (t <= a->wait) return 0;
+    return t - a->wait >= a->ramp ? 1 : (double)(t - a->wait) / (double)a->ramp;
+}
+
+static double rni_attack_poison(const rn_attack *a, size_t t) {
+    const double eps = aggi_is_zero(a->vector.strength) ? 1 : a->vector.strength;
+    return a->kind == RN_ATTACK_REWARD_POISON ? eps * rni_attack_share(a, t) : 0;
+}
+
+/* What an attack asks for. */
+typedef struct rni_need {
+    size_t scratch, memory;
+    int step;
+} rni_need;
+
+/* the rule as an attack may try it */
+static agg_desc rni_trainer_rule(const rn_trainer_desc *d, rn_random *dice) {
+    agg_desc rule = d->server.agg;
+    rule.n = d->agents;
+    rule.dim = d->policy.dim;
+    rule.rng = rn_random_rng(dice);
+    return rule;
+}
+
+/* As many rows as there can be: one adversary among all. */
+static rni_need rni_attack_need(const rn_attack *a, const rn_trainer_desc *d) {
+    const agg_desc rule = rni_trainer_rule(d, NULL);
+    agg_attack_desc v = a->vector;
+    rni_need need;
+    memset(&need, 0, sizeof need);
+    need.step = rni_attack_wants_step(a);
+    if (a->kind != RN_ATTACK_VECTOR || a->make) return need;
+    if (!v.n) v.n = rule.n;
+    if (!v.f) v.f = 1;
+    if (!v.rule && !d->server.aggregate) v.rule = &rule;
+    if (!v.rng.next) v.rng = rule.rng;
+    need.scratch = v.scratch ? 0 : agg_attack_scratch_size(&v, rule.n, rule.dim);
+    need.memory = v.memory ? 0 : agg_attack_memory_size(&v, rule.dim);
+    return need;
+}
+
+static void rni_need_also(rni_need *most, rni_need more) {
+    if (more.scratch > most->scratch) most->scratch = more.scratch;
+    if (more.memory > most->memory) most->memory = more.memory;
+    if (more.step) most->step = 1;
 }
 
 /* The descs of the parts. Defaults are theirs: the trainer has none of its own. */
@@ -4132,6 +5278,19 @@ static rn_server_desc rni_trainer_server_desc(const rn_trainer_desc *d) {
     s.dim = d->policy.dim;
     s.seed = d->seed;
     return s;
+}
+
+static void rni_trainer_layout_attacks(rn_trainer *g, aggi_arena *a) {
+    const rn_trainer_desc *d = &g->desc;
+    rni_need most = rni_attack_need(&d->attack, d);
+    size_t i;
+    for (i = 0; i < d->agents && d->attacks; i++)
+        rni_need_also(&most, rni_attack_need(&d->attacks[i], d));
+    g->attack_scratch_size = most.scratch;
+    g->memory_size = most.memory;
+    if (most.scratch) g->attack_scratch = aggi_take(a, 1, most.scratch);
+    if (most.memory) g->memory = (unsigned char *)aggi_take(a, d->agents, most.memory);
+    if (most.step) g->step = aggi_take_real(a, d->policy.dim);
 }
 
 static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i,
@@ -4150,13 +5309,25 @@ static rn_agent_desc rni_trainer_agent_desc(const rn_trainer_desc *d, size_t i,
     return a;
 }
 
+/* clang-format off */
+
 /* what is not the parts' */
-static rn_status rni_trainer_check(const rn_trainer_desc *d) {
-    if (!d->agents || (!d->envs && !d->make_env) || !d->policy.dim) return RN_ERR_ARG;
-    if (d->agents > 0xffffffffu || !aggi_product_fits(d->agents, 64)) return RN_ERR_SIZE;
-    if (d->adversaries > d->agents) return RN_ERR_DESC;
-    return aggi_product_fits(d->agents, d->policy.dim) ? RN_OK : RN_ERR_SIZE;
+static rn_status rni_trainer_check(const rn_trainer_desc *d, rni_complaint *c) {
+    const double agents = (double)d->agents;
+    const rni_check list[] = {
+        {!d->agents, RN_ERR_ARG, "agents is 0: there is one at least", {0}},
+        {!d->envs && !d->make_env, RN_ERR_ARG, "envs and make_env are both NULL", {0}},
+        {!d->policy.dim, RN_ERR_ARG, "policy.dim is 0: see rn_net_explain()", {0}},
+        {d->agents > 0xffffffffu || !aggi_product_fits(d->agents, 64) ||
+         !aggi_product_fits(d->agents, d->policy.dim), RN_ERR_SIZE,
+         "agents is #, policy.dim is #: sizes overflow", {agents, (double)d->policy.dim}},
+        {d->adversaries > d->agents, RN_ERR_DESC, "adversaries is #: there are # agents",
+         {(double)d->adversaries, agents}}};
+    const rn_status s = RNI_FIRST_FAILURE(list, c);
+    return s == RN_OK ? rni_method_check(&d->method, c) : s;
 }
+
+/* clang-format on */
 
 static void rni_trainer_layout_arrays(rn_trainer *g, aggi_arena *a) {
     const size_t n = g->desc.agents;
@@ -4167,22 +5338,33 @@ static void rni_trainer_layout_arrays(rn_trainer *g, aggi_arena *a) {
     g->used = aggi_take_size(a, n);
     g->rows = (const rn_real **)aggi_take(a, n, sizeof *g->rows);
     g->honest = (const rn_real **)aggi_take(a, n, sizeof *g->honest);
+    g->known = (const rn_real **)aggi_take(a, n, sizeof *g->known);
+    g->head = aggi_take_size(a, n);
+    g->maker = aggi_take_size(a, n);
     g->curvature = aggi_take_f64(a, n);
     g->sent = aggi_take_real(a, n * g->desc.policy.dim);
 }
 
+/* at most: a list of attacks may be changed, agent by agent, before the first round */
+static size_t rni_most_honest(const rn_trainer_desc *d) {
+    return d->attacks ? d->agents : d->agents - d->adversaries;
+}
+
 /* Asks for the environment of agent i once: what is checked is what is kept. The first one tells
    how much an evaluation takes. */
-static rn_status rni_trainer_layout_agent(rn_trainer *g, aggi_arena *a, size_t i) {
+static rn_status rni_trainer_layout_agent(rn_trainer *g, aggi_arena *a, size_t i,
+                                          rni_complaint *c) {
     const rn_attack attack = rni_attack_of(&g->desc, i);
     const rn_agent_desc d = rni_trainer_agent_desc(&g->desc, i, attack.kind);
     rn_agent *agent = NULL;
-    rn_status s = rni_attack_ok(&attack) ? RN_OK : RN_ERR_DESC;
+    rn_status s;
+    c->agent = i + 1;
+    s = rni_attack_check(&attack, &g->desc, rni_most_honest(&g->desc), c);
     if (i == 0) {
         g->scratch_size = rn_evaluate_scratch_size(&d.env, &d.policy);
         g->scratch = aggi_take(a, 1, g->scratch_size);
     }
-    if (s == RN_OK) s = rni_agent_place(d, a, &agent);
+    if (s == RN_OK) s = rni_agent_place(d, a, &agent, c);
     if (!agent) return s;
     g->agents[i] = agent;
     g->attacks[i] = attack;
@@ -4191,47 +5373,53 @@ static rn_status rni_trainer_layout_agent(rn_trainer *g, aggi_arena *a, size_t i
 
 /* Addresses of all there is: its own arrays, the server, the agents. *out NULL: counted only, or
    too little memory. */
-static rn_status rni_trainer_layout(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out) {
+static rn_status rni_trainer_layout(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out,
+                                    rni_complaint *c) {
     rn_trainer *trainer = (rn_trainer *)aggi_take(a, 1, sizeof *trainer), g;
     rn_status s;
     size_t i;
     memset(&g, 0, sizeof g);
     g.desc = *d;
     rni_trainer_layout_arrays(&g, a);
-    s = rni_server_place(rni_trainer_server_desc(d), a, &g.server);
-    for (i = 0; i < d->agents && s == RN_OK; i++) s = rni_trainer_layout_agent(&g, a, i);
+    rni_trainer_layout_attacks(&g, a);
+    s = rni_server_place(rni_trainer_server_desc(d), a, &g.server, c);
+    for (i = 0; i < d->agents && s == RN_OK; i++) s = rni_trainer_layout_agent(&g, a, i, c);
     *out = s == RN_OK && rni_arena_holds(a) ? trainer : NULL;
     if (*out) **out = g;
     return s;
 }
 
-static rn_status rni_trainer_place(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out) {
-    const rn_status s = rni_trainer_check(d);
-    return s == RN_OK ? rni_trainer_layout(d, a, out) : s;
+static rn_status rni_trainer_place(const rn_trainer_desc *d, aggi_arena *a, rn_trainer **out,
+                                   rni_complaint *c) {
+    const rn_status s = rni_trainer_check(d, c);
+    return s == RN_OK ? rni_trainer_layout(d, a, out, c) : s;
 }
 
-/* theta where policy.init says, unless the desc does */
-static rn_status rni_trainer_init_theta(rn_trainer *g) {
-    const rn_policy *p = &g->desc.policy;
-    rn_random start = rni_random_make(g->desc.seed, RNI_FOR_TRAINER, 0);
+/* theta where policy.init says */
+static rn_status rni_init_theta(const rn_policy *p, uint64_t seed, rn_server *server) {
+    rn_random start = rni_random_make(seed, RNI_FOR_TRAINER, 0);
     const agg_rng rng = rn_random_rng(&start);
-    if (g->desc.server.theta || !p->init) return RN_OK;
-    p->init(p->self, &rng, g->server->theta);
-    return aggi_all_finite(g->server->theta, p->dim) ? RN_OK : RN_ERR_POLICY;
+    if (!p->init) return RN_OK;
+    p->init(p->self, &rng, server->theta);
+    return aggi_all_finite(server->theta, p->dim) ? RN_OK : RN_ERR_POLICY;
 }
 
 /* The desc's arrays are copied by then, and may go after this. */
 static rn_status rni_trainer_init(rn_trainer *g) {
     rn_trainer_desc *d = &g->desc;
-    rn_status s = rni_server_init(g->server);
+    rn_status s = RN_OK;
     size_t i;
-    if (s != RN_OK) return s;
+    rni_server_init(g->server);
     for (i = 0; i < d->agents; i++) {
         rni_agent_init(g->agents[i]);
         g->status[i] = RN_OK;
     }
     g->random = rni_random_make(d->seed, RNI_FOR_TRAINER, 2);
-    s = rni_trainer_init_theta(g);
+    g->rule = rni_trainer_rule(d, &g->random);
+    g->rule.start = g->server->start;
+    if (g->step) memset(g->step, 0, d->policy.dim * sizeof *g->step);
+    if (g->memory) memset(g->memory, 0, d->agents * g->memory_size);
+    if (!d->server.theta) s = rni_init_theta(&d->policy, d->seed, g->server);
     d->envs = NULL;
     d->attacks = NULL;
     d->rngs = NULL;
@@ -4243,8 +5431,9 @@ static rn_status rni_trainer_init(rn_trainer *g) {
    be found out before: a trainer is laid out twice, to count and for real. */
 static rn_status rni_trainer_count(const rn_trainer_desc *d, size_t *size) {
     aggi_arena a = aggi_arena_make(NULL, 0);
+    rni_complaint unsaid;
     rn_trainer *none;
-    const rn_status s = rni_trainer_place(d, &a, &none);
+    const rn_status s = rni_trainer_place(d, &a, &none, &unsaid);
     *size = s == RN_OK ? aggi_arena_size(&a) : 0;
     return s;
 }
@@ -4253,8 +5442,9 @@ static rn_status rni_trainer_count(const rn_trainer_desc *d, size_t *size) {
 static rn_status rni_trainer_make(rn_trainer **trainer, const rn_trainer_desc *d, void *memory,
                                   size_t size) {
     aggi_arena a = rni_arena_make(memory, size);
+    rni_complaint unsaid;
     rn_trainer *g = NULL;
-    rn_status s = rni_trainer_place(d, &a, &g);
+    rn_status s = rni_trainer_place(d, &a, &g, &unsaid);
     if (s == RN_OK) s = g ? rni_trainer_init(g) : RN_ERR_MEMORY;
     if (s == RN_OK) *trainer = g;
     return s;
@@ -4299,38 +5489,51 @@ RN_API void rn_trainer_destroy(rn_trainer *t) {
 }
 #endif
 
-/* theta_t and eta_t go to the agents; those who send nothing do not even play */
-static void rni_trainer_begin(rn_trainer *t) {
-    const double eta = rn_server_eta(t->server);
+/* how strong the poison is in this round */
+static void rni_trainer_poison(rn_trainer *t) {
     size_t i;
-    for (i = 0; i < t->desc.agents; i++) {
-        t->status[i] = RN_OK;
-        if (t->attacks[i].kind == RN_ATTACK_SILENCE) continue;
-        t->status[i] = rn_agent_begin_round(t->agents[i], rn_server_theta(t->server), eta);
-        if (t->status[i] == RN_OK) t->status[i] = RN_MORE;
-    }
+    for (i = 0; i < t->desc.agents; i++)
+        t->agents[i]->poison = rni_attack_poison(&t->attacks[i], t->rounds + 1);
+}
+
+/* Everyone is waited for, but those who send nothing: they do not even play. theta_t and eta_t go
+   to an agent when its turn comes, so that a tick has few beginnings. */
+static void rni_trainer_begin(rn_trainer *t) {
+    size_t i;
+    rni_trainer_poison(t);
+    for (i = 0; i < t->desc.agents; i++)
+        t->status[i] = t->attacks[i].kind == RN_ATTACK_SILENCE ? RN_OK : RN_MORE;
     t->busy = 1;
 }
 
-/* agents first .. last-1, side by side */
-static void rni_trainer_tick_team(rn_trainer *t, size_t first, size_t last) {
+static int rni_trainer_begin_agent(rn_trainer *t, size_t i) {
+    rn_agent *a = t->agents[i];
+    if (a->busy) return 1;
+    t->status[i] = rn_agent_begin_round(a, rn_server_theta(t->server), t->eta);
+    if (t->status[i] != RN_OK) return 0;
+    t->status[i] = RN_MORE;
+    return 1;
+}
+
+/* As many agents as are in a team, from number i on, side by side; returns the first after them. */
+static size_t rni_trainer_tick_team(rn_trainer *t, size_t i, size_t last, size_t team) {
     rni_seat seat[RNI_TEAM];
-    size_t who[RNI_TEAM], i, n = 0;
-    for (i = first; i < last; i++) {
-        t->used[i] = 0;
-        if (t->status[i] != RN_MORE || !t->share[i]) continue;
+    size_t who[RNI_TEAM], k, n = 0;
+    for (; i < last && n < team; i++) {
+        if (!t->share[i] || !rni_trainer_begin_agent(t, i)) continue;
         who[n] = i;
-        seat[n++] = rni_seat_make(t->agents[i], t->share[i]);
+        seat[n++] = rni_seat_make(t->agents[i], t->share[i], t->first);
     }
     if (n) rni_team_tick(seat, n);
-    for (i = 0; i < n; i++) {
-        t->used[who[i]] = seat[i].used;
-        t->status[who[i]] = seat[i].status;
+    for (k = 0; k < n; k++) {
+        t->used[who[k]] = seat[k].used;
+        t->status[who[k]] = seat[k].status;
     }
+    return i;
 }
 
 static void rni_trainer_job(void *arg, size_t i) {
-    rni_trainer_tick_team((rn_trainer *)arg, i, i + 1);
+    (void)rni_trainer_tick_team((rn_trainer *)arg, i, i + 1, 1);
 }
 
 static size_t rni_trainer_playing(const rn_trainer *t) {
@@ -4339,35 +5542,201 @@ static size_t rni_trainer_playing(const rn_trainer *t) {
     return n;
 }
 
-/* The budget in equal parts to all who still play. Agents do not depend on each other, so the parts
-   change no result. */
-static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
+/* The budget in equal parts to the first agents that still play, to so many that each can do a
+   piece of its sums with its part, but at least to a team. If a team's parts are smaller, and one
+   of it has sums to do, that one gets all. Agents do not depend on each other, so the parts change
+   no result; and as not all begin and end at once, no tick has to bear that. */
+static void rni_trainer_share(rn_trainer *t, size_t budget, size_t team) {
     const size_t n = t->desc.agents, playing = rni_trainer_playing(t);
-    const size_t team = rni_policy_team(&t->desc.policy);
-    size_t i, extra = budget % playing, used = 0;
-    for (i = 0; i < n; i++) {
-        t->share[i] = 0;
-        if (t->status[i] != RN_MORE) continue;
-        t->share[i] = budget / playing + (extra ? 1 : 0);
+    size_t served = budget / RNI_PIECE, i, left, extra, sums = n;
+    if (served < team) served = team;
+    if (served > playing) served = playing;
+    extra = budget % served;
+    for (i = 0, left = served; i < n; i++) {
+        t->share[i] = t->used[i] = 0;
+        if (t->status[i] != RN_MORE || !left) continue;
+        t->share[i] = budget / served + (extra ? 1 : 0);
         if (extra) extra--;
+        if (sums == n && t->agents[i]->stage > RNI_PLAYING) sums = i;
+        left--;
     }
+    if (sums == n || budget / served >= RNI_PIECE) return;
+    memset(t->share, 0, n * sizeof *t->share);
+    t->share[sums] = budget;
+}
+
+static size_t rni_trainer_play(rn_trainer *t, size_t budget) {
+    const size_t n = t->desc.agents;
+    const size_t team = t->desc.jobs.run ? 1 : rni_policy_team(&t->desc.policy);
+    size_t i, used = 0;
+    rni_trainer_share(t, budget, team);
     if (t->desc.jobs.run)
         t->desc.jobs.run(t->desc.jobs.self, n, rni_trainer_job, t);
     else
-        for (i = 0; i < n; i += team) rni_trainer_tick_team(t, i, i + team < n ? i + team : n);
+        for (i = 0; i < n;) i = rni_trainer_tick_team(t, i, n, team);
     for (i = 0; i < n; i++) used += t->used[i];
+    t->first = 0;
     return used;
 }
 
-/* row i becomes what agg_attack() makes of it and of the honest rows */
-static void rni_trainer_attack(rn_trainer *t, size_t i, size_t honest, size_t adversaries) {
-    const size_t dim = t->desc.policy.dim;
+/* Is it the same attack, so that it makes the same row of the same rows? */
+static int rni_attack_same(const rn_attack *a, const rn_attack *b) {
+    const agg_attack_desc *v = &a->vector, *w = &b->vector;
+    return a->kind == b->kind && a->knows == b->knows && a->wait == b->wait && a->ramp == b->ramp &&
+           a->make == b->make && a->self == b->self && v->n == w->n && v->f == w->f &&
+           v->kind == w->kind && aggi_bits(v->strength) == aggi_bits(w->strength) &&
+           v->target == w->target && v->rng.next == w->rng.next && v->rng.self == w->rng.self &&
+           v->rule == w->rule && v->direction == w->direction && v->last == w->last &&
+           v->step == w->step && v->memory == w->memory && v->by_distance == w->by_distance;
+}
+
+/* The first with the attack of agent i, whose memory they share. Rows that take scratch or memory
+   are costly, and do not depend on an adversary's own row. */
+static size_t rni_trainer_head(const rn_trainer *t, size_t i) {
+    const rn_attack *a = &t->attacks[i];
+    const rni_need need = rni_attack_need(a, &t->desc);
+    size_t j = i;
+    if (a->knows != RN_KNOWS_OWN && (need.scratch || need.memory))
+        for (j = 0; !rni_attack_same(&t->attacks[j], a);) j++;
+    return j;
+}
+
+static int rni_trainer_sends(const rn_trainer *t, size_t i) {
+    return t->status[i] == RN_OK && t->attacks[i].kind != RN_ATTACK_SILENCE;
+}
+
+/* Does it attack by vector in this round? */
+static int rni_trainer_strikes(const rn_trainer *t, size_t i) {
+    const rn_attack *a = &t->attacks[i];
+    return a->kind == RN_ATTACK_VECTOR && rni_trainer_sends(t, i) && t->rounds + 1 > a->wait;
+}
+
+/* the true rows that agent i knows, to known; returns how many */
+static size_t rni_trainer_known(rn_trainer *t, size_t i) {
+    const rn_knowledge knows = t->attacks[i].knows;
+    size_t j, count = 0;
+    for (j = 0; j < t->desc.agents; j++) {
+        const rn_attack_kind kind = t->attacks[j].kind;
+        const int shared = knows == RN_KNOWS_ALL
+                               ? kind == RN_ATTACK_NONE
+                               : knows == RN_KNOWS_ADVERSARIES && kind == RN_ATTACK_VECTOR;
+        if ((shared || (j == i && knows == RN_KNOWS_OWN)) && rni_trainer_sends(t, j))
+            t->known[count++] = rn_agent_direction(t->agents[j]);
+    }
+    return count;
+}
+
+/* with less than all, the rows it knows stand for those it does not */
+static size_t rni_trainer_imagine(rn_trainer *t, size_t i, size_t count, size_t adversaries) {
+    const size_t honest = t->desc.agents - adversaries;
+    size_t j;
+    if (t->attacks[i].knows == RN_KNOWS_ALL) return count;
+    for (j = count; j < honest; j++) t->known[j] = t->known[j - count];
+    return count < honest ? honest : count;
+}
+
+/* where the server's pivot stands among the rows of the honest, which an attack is given */
+static size_t rni_trainer_pivot(const rn_trainer *t) {
+    size_t i, place = 0;
+    for (i = 0; i < t->desc.server.agg.pivot && i < t->desc.agents; i++)
+        place += t->attacks[i].kind == RN_ATTACK_NONE && rni_trainer_sends(t, i);
+    return place;
+}
+
+/* the desc of agg_attack(), with all that is left to the trainer */
+static agg_attack_desc rni_trainer_vector(rn_trainer *t, size_t i, size_t adversaries) {
     agg_attack_desc a = t->attacks[i].vector;
-    rn_real *to = t->sent + i * dim;
     if (!a.n) a.n = t->desc.agents;
     if (!a.f) a.f = adversaries;
     if (!a.rng.next) a.rng = rn_random_rng(&t->random);
-    t->rows[i] = agg_attack(&a, t->honest, honest, dim, t->rows[i], to) == AGG_OK ? to : NULL;
+    t->rule.pivot = rni_trainer_pivot(t);
+    if (!a.rule && !t->desc.server.aggregate) a.rule = &t->rule;
+    if (!a.last && t->server->t > 1 && t->attacks[i].knows != RN_KNOWS_OWN) a.last = t->server->d;
+    if (!a.step) a.step = t->step;
+    if (!a.memory) {
+        a.memory = t->memory ? t->memory + i * t->memory_size : NULL;
+        a.memory_size = t->memory_size;
+    }
+    if (!a.scratch) {
+        a.scratch = t->attack_scratch;
+        a.scratch_size = t->attack_scratch_size;
+    }
+    return a;
+}
+
+/* the same for an attack of the host's own */
+static rn_view rni_trainer_view(rn_trainer *t, size_t i, size_t count, size_t adversaries) {
+    rn_view v;
+    t->rule.pivot = t->desc.server.agg.pivot;
+    v.agent = i;
+    v.round = t->rounds + 1;
+    v.n = t->desc.agents;
+    v.f = adversaries;
+    v.dim = t->desc.policy.dim;
+    v.rows = t->known;
+    v.count = count;
+    v.own = rn_agent_direction(t->agents[i]);
+    v.theta = t->server->theta;
+    v.last = t->attacks[i].knows == RN_KNOWS_OWN ? NULL : t->server->d;
+    v.step = t->step;
+    v.rule = t->desc.server.aggregate ? NULL : &t->rule;
+    v.rng = rn_random_rng(&t->random);
+    return v;
+}
+
+/* what agent i sends at full strength, to `to`; 0: nothing */
+static int rni_trainer_attack(rn_trainer *t, size_t i, size_t adversaries, rn_real *to) {
+    const rn_attack *a = &t->attacks[i];
+    const size_t dim = t->desc.policy.dim;
+    size_t count = rni_trainer_known(t, i);
+    agg_attack_desc d;
+    if (a->make) {
+        const rn_view v = rni_trainer_view(t, i, count, adversaries);
+        return a->make(a->self, &v, to);
+    }
+    d = rni_trainer_vector(t, t->head[i], adversaries);
+    count = rni_trainer_imagine(t, i, count, adversaries);
+    return agg_attack(&d, t->known, count, dim, rn_agent_direction(t->agents[i]), to) == AGG_OK;
+}
+
+/* own + share (attack - own), to `to`, which may be attack */
+static void rni_blend(const rn_real *own, const rn_real *attack, double share, size_t n,
+                      rn_real *to) {
+    size_t i;
+    if (share >= 1) memmove(to, attack, n * sizeof *to);
+    for (i = 0; i < n && share < 1; i++) {
+        const double x = (double)own[i];
+        to[i] = (rn_real)(x + share * ((double)attack[i] - x));
+    }
+}
+
+/* The row of agent i at full strength: its own, or that of the first who made it. */
+static void rni_trainer_make_row(rn_trainer *t, size_t i, size_t adversaries) {
+    rn_real *to = t->sent + i * t->desc.policy.dim;
+    size_t j = 0;
+    t->head[i] = rni_trainer_head(t, i);
+    while (j < i && !(rni_trainer_strikes(t, j) && t->head[j] == t->head[i])) j++;
+    t->maker[i] = j;
+    if (j == i) t->rows[i] = rni_trainer_attack(t, i, adversaries, to) ? to : NULL;
+}
+
+/* All at full strength; then each row by its share, from behind, so that who made it for others is
+   the last to change it. */
+static void rni_trainer_attacks(rn_trainer *t, size_t adversaries) {
+    const size_t n = t->desc.agents, dim = t->desc.policy.dim;
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (rni_trainer_strikes(t, i)) rni_trainer_make_row(t, i, adversaries);
+    for (i = n; i-- > 0;) {
+        const rn_real *row;
+        rn_real *to = t->sent + i * dim;
+        if (!rni_trainer_strikes(t, i)) continue;
+        row = t->rows[t->maker[i]];
+        if (row)
+            rni_blend(rn_agent_direction(t->agents[i]), row,
+                      rni_attack_share(&t->attacks[i], t->rounds + 1), dim, to);
+        t->rows[i] = row ? to : NULL;
+    }
 }
 
 /* the rows that go to the server: d_1 .. d_N, or what adversaries send */
@@ -4376,14 +5745,12 @@ static void rni_trainer_rows(rn_trainer *t) {
     size_t i, honest = 0, adversaries = 0;
     for (i = 0; i < n; i++) {
         const rn_attack_kind kind = t->attacks[i].kind;
-        const int sends = t->status[i] == RN_OK && kind != RN_ATTACK_SILENCE;
-        t->rows[i] = sends ? rn_agent_direction(t->agents[i]) : NULL;
+        t->rows[i] = rni_trainer_sends(t, i) ? rn_agent_direction(t->agents[i]) : NULL;
         adversaries += kind != RN_ATTACK_NONE;
         if (kind == RN_ATTACK_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
     }
-    for (i = 0; i < n; i++)
-        if (t->attacks[i].kind == RN_ATTACK_VECTOR && t->rows[i])
-            rni_trainer_attack(t, i, honest, adversaries);
+    t->honest_rows = honest;
+    rni_trainer_attacks(t, adversaries);
 }
 
 /* and the numbers beside them; who attacks by vector says that steps may be as long as can be */
@@ -4391,7 +5758,7 @@ static void rni_trainer_curvature(rn_trainer *t) {
     size_t i;
     for (i = 0; i < t->desc.agents; i++) {
         t->curvature[i] = t->rows[i] ? rn_agent_curvature(t->agents[i]) : -1;
-        if (t->attacks[i].kind == RN_ATTACK_VECTOR) t->curvature[i] = 0;
+        if (rni_trainer_strikes(t, i)) t->curvature[i] = 0;
     }
 }
 
@@ -4412,11 +5779,50 @@ static void rni_trainer_figures(rn_trainer *t, rn_progress *p) {
     p->mean_length /= (double)honest;
 }
 
+/* the sum of the honest rows' numbers from .. from+n-1 */
+static void rni_trainer_honest_sum(const rn_trainer *t, size_t from, size_t n, double *sum) {
+    size_t i, j;
+    for (j = 0; j < n; j++) sum[j] = 0;
+    for (i = 0; i < t->honest_rows; i++)
+        for (j = 0; j < n; j++) sum[j] += (double)t->honest[i][from + j];
+}
+
+/* cos(d, sum of the honest rows); -2 where it has no value, as for d = 0. In blocks, so that each
+   row is read along its numbers. */
+static double rni_trainer_cosine(const rn_trainer *t) {
+    const size_t dim = t->desc.policy.dim;
+    const rn_real *d = rn_server_direction(t->server);
+    double sum[RNI_BLOCK], dot = 0, dd = 0, ss = 0, cosine;
+    size_t from, j;
+    for (from = 0; from < dim; from += RNI_BLOCK) {
+        const size_t n = dim - from < RNI_BLOCK ? dim - from : RNI_BLOCK;
+        rni_trainer_honest_sum(t, from, n, sum);
+        for (j = 0; j < n; j++) {
+            const double x = (double)d[from + j];
+            dot += sum[j] * x;
+            dd += x * x;
+            ss += sum[j] * sum[j];
+        }
+    }
+    cosine = dot / (aggi_sqrt(dd) * aggi_sqrt(ss));
+    return aggi_within(cosine, -2, 2) ? cosine : -2;
+}
+
+/* -theta_t before the update, theta_{t+1} - theta_t after it */
+static void rni_trainer_step(rn_trainer *t, int after) {
+    size_t i;
+    for (i = 0; i < t->desc.policy.dim && t->step; i++)
+        t->step[i] = after ? t->step[i] + t->server->theta[i] : -t->server->theta[i];
+}
+
 static rn_status rni_trainer_end(rn_trainer *t) {
     rn_status s;
     rni_trainer_rows(t);
     rni_trainer_curvature(t);
+    rni_trainer_step(t, 0);
     s = rn_server_update_with(t->server, t->rows, t->curvature, &t->progress);
+    rni_trainer_step(t, 1);
+    if (s == RN_OK) t->progress.cosine = rni_trainer_cosine(t);
     if (s != RN_OK) rn_server_skip_round(t->server);
     rni_trainer_figures(t, &t->progress);
     t->busy = 0;
@@ -4425,14 +5831,34 @@ static rn_status rni_trainer_end(rn_trainer *t) {
     return s;
 }
 
+/* Plays until the budget is used, or nothing fits what is left of it. */
+static size_t rni_trainer_play_all(rn_trainer *t, size_t budget) {
+    size_t count = 0, used = 1, before = 0, playing = rni_trainer_playing(t);
+    t->eta = rn_server_eta(t->server);
+    t->first = 1;
+    while (count < budget && playing && (used || playing < before)) {
+        used = rni_trainer_play(t, budget - count);
+        count += used;
+        before = playing;
+        playing = rni_trainer_playing(t);
+    }
+    return count;
+}
+
+/* The end of a round counts N^2, as most rules compare each row with each; where that does not fit
+   it has a tick of its own. */
 RN_API rn_status rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used) {
-    size_t count = 0;
+    size_t count, n, end;
     if (used) *used = 0;
     if (!t) return RN_ERR_ARG;
     if (!t->busy) rni_trainer_begin(t);
-    while (count < budget && rni_trainer_playing(t)) count += rni_trainer_play(t, budget - count);
+    count = rni_trainer_play_all(t, budget);
     if (used) *used = count;
-    return rni_trainer_playing(t) ? RN_MORE : rni_trainer_end(t);
+    n = t->desc.agents;
+    end = (budget - count) / n < n ? budget - count : n * n;
+    if (rni_trainer_playing(t) || !budget || (count && end < n * n)) return RN_MORE;
+    if (used) *used = count + end;
+    return rni_trainer_end(t);
 }
 
 RN_API rn_status rn_trainer_run_round(rn_trainer *t) {
@@ -4455,12 +5881,41 @@ RN_API rn_status rn_trainer_agent_status(const rn_trainer *t, size_t i) {
     return t && i < t->desc.agents ? t->status[i] : RN_ERR_ARG;
 }
 
+static int rni_trainer_has_room(const rn_trainer *t, const rn_attack *a) {
+    const rni_need need = rni_attack_need(a, &t->desc);
+    return need.scratch <= t->attack_scratch_size && need.memory <= t->memory_size &&
+           (!need.step || t->step);
+}
+
+/* The first other who shares a memory with agent i; N: nobody. */
+static size_t rni_trainer_mate(const rn_trainer *t, size_t i) {
+    const rn_attack *a = &t->attacks[i];
+    size_t j = a->knows == RN_KNOWS_OWN ? t->desc.agents : 0;
+    while (j < t->desc.agents && (j == i || !rni_attack_same(&t->attacks[j], a))) j++;
+    return j;
+}
+
+/* Those who share a memory have it in the first one's place: as agent i comes or goes it moves. */
+static void rni_trainer_swap_attack(rn_trainer *t, size_t i, const rn_attack *a) {
+    const size_t n = t->desc.agents, size = t->memory_size, left = rni_trainer_mate(t, i);
+    unsigned char *mine = t->memory ? t->memory + i * size : NULL;
+    size_t joined;
+    t->attacks[i] = *a;
+    if (!mine) return;
+    if (left > i && left < n) memcpy(t->memory + left * size, mine, size);
+    memset(mine, 0, size);
+    joined = rni_trainer_mate(t, i);
+    if (joined > i && joined < n) memcpy(mine, t->memory + joined * size, size);
+}
+
 RN_API rn_status rn_trainer_set_attack(rn_trainer *t, size_t i, const rn_attack *attack) {
     const rn_attack a = attack ? *attack : rni_no_attack();
+    rni_complaint unsaid;
     if (!t || i >= t->desc.agents) return RN_ERR_ARG;
     if (t->busy) return RN_ERR_ORDER;
-    if (!rni_attack_ok(&a)) return RN_ERR_DESC;
-    t->attacks[i] = a;
+    if (rni_attack_check(&a, &t->desc, t->desc.agents, &unsaid) != RN_OK) return RN_ERR_DESC;
+    if (!rni_trainer_has_room(t, &a)) return RN_ERR_DESC;
+    rni_trainer_swap_attack(t, i, &a);
     t->agents[i]->random_action = a.kind == RN_ATTACK_RANDOM_ACTION;
     t->agents[i]->flip_reward = a.kind == RN_ATTACK_REWARD_FLIP;
     return RN_OK;
@@ -4657,12 +6112,14 @@ static uint64_t rni_hash(uint64_t h, uint64_t x) {
     return h;
 }
 
-static uint64_t rni_agent_fingerprint(const rn_agent *a) {
-    const rn_method *m = &a->method;
-    uint64_t h = rni_hash(RNI_HASH_START, a->policy.dim);
-    h = rni_hash(h, a->policy.obs_dim);
-    h = rni_hash(h, a->policy.act_dim);
-    h = rni_hash(h, a->policy.actions);
+static uint64_t rni_hash_policy(uint64_t h, const rn_policy *p) {
+    h = rni_hash(h, p->dim);
+    h = rni_hash(h, p->obs_dim);
+    h = rni_hash(h, p->act_dim);
+    return rni_hash(h, p->actions);
+}
+
+static uint64_t rni_hash_method(uint64_t h, const rn_method *m) {
     h = rni_hash(h, m->horizon);
     h = rni_hash(h, m->batch);
     h = rni_hash(h, aggi_bits(m->discount));
@@ -4671,18 +6128,22 @@ static uint64_t rni_agent_fingerprint(const rn_agent *a) {
     h = rni_hash(h, m->no_hessian ? 1 : 0);
     h = rni_hash(h, (m->whiten ? 1u : 0u) | (m->causal ? 2u : 0u) | (m->no_memory ? 4u : 0u) |
                         (m->flat ? 8u : 0u) | (m->reuse ? 16u : 0u) | (m->tuned ? 32u : 0u) |
-                        (m->curvature ? 64u : 0u));
+                        (m->curvature ? 64u : 0u) | (m->lookahead ? 128u : 0u));
     h = rni_hash(h, aggi_bits(m->clip));
     h = rni_hash(h, aggi_bits(m->forget));
-    h = rni_hash(h, aggi_bits(m->ridge));
-    return rni_hash(h, a->env.state_size);
+    return rni_hash(h, aggi_bits(m->ridge));
+}
+
+static uint64_t rni_agent_fingerprint(const rn_agent *a) {
+    const uint64_t h = rni_hash_policy(RNI_HASH_START, &a->policy);
+    return rni_hash(rni_hash_method(h, &a->method), a->env.state_size);
 }
 
 static uint64_t rni_server_fingerprint(const rn_server *s) {
     uint64_t h = rni_hash(RNI_HASH_START, s->desc.n);
     h = rni_hash(h, s->desc.dim);
     h = rni_hash(h, (uint64_t)s->desc.update | (s->desc.soft ? 256u : 0u) |
-                        (s->desc.kl > 0 ? 512u : 0u));
+                        (s->desc.kl > 0 ? 512u : 0u) | (uint64_t)s->desc.watch << 16);
     return rni_hash(h, aggi_bits(s->desc.radius));
 }
 
@@ -4690,6 +6151,7 @@ static uint64_t rni_trainer_fingerprint(const rn_trainer *t) {
     uint64_t h = rni_server_fingerprint(t->server);
     size_t i;
     for (i = 0; i < t->desc.agents; i++) h = rni_hash(h, rni_agent_fingerprint(t->agents[i]));
+    if (t->memory || t->step) h = rni_hash(h, t->memory_size << 1 | (t->step ? 1u : 0u));
     return h;
 }
 
@@ -4785,23 +6247,43 @@ static void rni_io_rows(rni_io *io, rn_agent *a, size_t t) {
     }
 }
 
-/* begun, so that a step was made, and not ended */
-static void rni_io_trajectory(rni_io *io, rn_agent *a) {
-    const size_t t = rni_io_size(io, &a->t, 1, a->method.horizon - 1);
-    rni_io_reals(io, a->hat, a->policy.dim);
+/* only a net's sums are divided, and in blocks */
+static void rni_io_sums(rni_io *io, rn_agent *a, int stage, size_t t) {
+    const size_t most = rni_is_net(&a->policy) ? (stage == RNI_SUMS_V ? 2 * t : t) - 1 : 0;
+    const size_t at = rni_io_size(io, &a->at, 0, most);
+    rni_io_demand(io, (at < t ? at : at - t) % RNI_BLOCK == 0);
+    rni_io_reals(io, a->weight, t);
+}
+
+/* Begun, so that a step was made. One that is played has not come to the horizon; one that has
+   ended needs no environment. Of sums that are under way it is saved how far they are. Returns how
+   many steps it has. */
+static size_t rni_io_trajectory(rni_io *io, rn_agent *a, int stage) {
+    const int ended = stage > RNI_PLAYING;
+    const size_t t = rni_io_size(io, &a->t, 1, a->method.horizon - (ended ? 0 : 1));
+    if (!a->method.lookahead) rni_io_reals(io, a->hat, a->policy.dim); /* theta~ follows */
     rni_io_rows(io, a, t);
     rni_io_numbers(io, a->reward, t);
-    rni_io_env(io, a);
+    if (!ended) rni_io_env(io, a);
+    if (stage > RNI_ENDED) rni_io_sums(io, a, stage, t);
+    return t;
+}
+
+static int rni_io_stage(rni_io *io, int *x) {
+    const int y = (int)rni_io_u64(io, (uint64_t)*x, RNI_IDLE, RNI_SUMS_V);
+    if (io->mode == RNI_READ) *x = y;
+    return y;
 }
 
 /* In the middle of a round. There is a tau^ only if there was a round before (has_d), and v
-   counts. */
-static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
+   counts. Returns how many steps the trajectory under way has. */
+static size_t rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     const size_t dim = a->policy.dim, m = a->method.batch;
-    const int playing = rni_io_flag(io, &a->playing);
+    const int stage = rni_io_stage(io, &a->stage);
     const size_t trajectories = rni_io_size(io, &a->trajectories, m, 2 * m);
     const size_t trajectory = rni_io_size(io, &a->trajectory, 0, trajectories - 1);
     const double eta = rni_io_share(io, &a->eta), most = (double)a->method.horizon;
+    size_t t = 0;
     rni_io_demand(io, trajectories == m || (trajectories == 2 * m && has_d && eta < 1));
     rni_io_demand(io, trajectories == m || !(a->method.no_hessian || a->method.reuse));
     (void)rni_io_size(io, &a->round, 0, RNI_MOST(size_t));
@@ -4814,7 +6296,9 @@ static void rni_io_round(rni_io *io, rn_agent *a, int has_d) {
     rni_io_reals(io, a->theta, dim);
     rni_io_reals(io, a->g, dim);
     rni_io_reals(io, a->v, dim);
-    if (playing) rni_io_trajectory(io, a);
+    if (stage != RNI_IDLE) t = rni_io_trajectory(io, a, stage);
+    rni_io_demand(io, stage != RNI_SUMS_G || trajectory < m); /* tau^ is for v alone */
+    return t;
 }
 
 /* Is the round under way one that was made before? */
@@ -4824,25 +6308,39 @@ static int rni_io_again(rni_io *io, rn_agent *a, int has_d) {
     return again;
 }
 
+/* the sums that were under way, as far as they were */
+static void rni_agent_sum_again(rn_agent *a) {
+    const int stage = a->stage;
+    const size_t at = a->at;
+    a->kept = 0;
+    a->at = 0;
+    while (stage > RNI_ENDED && a->stage == stage && a->at < at) (void)rni_agent_sum(a);
+}
+
 /* what is not saved because it follows from the rest */
 static void rni_agent_wake(rn_agent *a) {
     if (!a->has_d && a->busy) rni_agent_first_round(a);
     if (!a->busy || a->again)
-        a->playing = 0;
+        a->stage = RNI_IDLE;
     else
         rni_agent_move(a);
-    if (a->playing && a->policy.prepare)
+    if (a->busy && !a->again && a->method.lookahead) rni_agent_look_ahead(a);
+    /* also at a trajectory's end: or the sums take for kept what another one left in work */
+    if ((a->stage == RNI_PLAYING || a->stage == RNI_ENDED) && a->policy.prepare)
         a->policy.prepare(a->policy.self, rni_agent_point(a), a->work);
+    rni_agent_sum_again(a);
 }
 
-/* Returns whether it is in the middle of a round. */
+/* Returns whether it is in the middle of a round. Steps are counted as they are made, a trajectory
+   when it is complete. */
 static int rni_io_agent(rni_io *io, rn_agent *a) {
-    uint64_t rounds, trajectories;
+    uint64_t rounds, trajectories, steps;
+    size_t under_way = 0;
     int busy, has_d;
     rni_io_random(io, &a->random);
     rounds = rni_io_counter(io, &a->stats.rounds, 0);
     trajectories = rni_io_counter(io, &a->stats.trajectories, rounds);
-    (void)rni_io_counter(io, &a->stats.steps, trajectories);
+    steps = rni_io_counter(io, &a->stats.steps, trajectories);
     rni_io_numbers(io, &a->stats.mean_return, 1);
     (void)rni_io_range(io, &a->stats.mean_length, (double)a->method.horizon);
     rni_io_baseline(io, &a->baseline, a->method.horizon);
@@ -4857,7 +6355,8 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
         if (a->method.curvature) rni_io_curvature(io, a);
     }
     busy = rni_io_flag(io, &a->busy);
-    if (busy && !rni_io_again(io, a, has_d)) rni_io_round(io, a, has_d);
+    if (busy && !rni_io_again(io, a, has_d)) under_way = rni_io_round(io, a, has_d);
+    rni_io_demand(io, steps == RNI_MOST(uint64_t) || steps - trajectories >= under_way);
     if (io->mode == RNI_READ) rni_agent_wake(a);
     return busy;
 }
@@ -4866,6 +6365,20 @@ static int rni_io_agent(rni_io *io, rn_agent *a) {
 static void rni_io_soft(rni_io *io, rn_server *s, size_t t) {
     const size_t norms = rni_io_size(io, &s->norms, 0, t - 1);
     (void)rni_io_range(io, &s->squares, (double)norms * (RNI_SOFT_MOST * RNI_SOFT_MOST));
+}
+
+/* shares of E are more than 0 and at most 1 */
+static void rni_io_watch(rni_io *io, rni_watch *w, const rn_server_desc *d) {
+    size_t i, j;
+    for (i = 0; i < d->n; i++) {
+        double x;
+        (void)rni_io_flag(io, &w->known[i]);
+        rni_io_reals(io, w->last + i * d->dim, d->dim);
+        x = rni_io_number(io, &w->evidence[i]);
+        rni_io_demand(io, aggi_within(x, -RNI_EVIDENCE_MOST, RNI_EVIDENCE_MOST));
+        for (j = 0; j < RNI_STAKES; j++)
+            rni_io_demand(io, rni_io_share(io, &w->stake[i * RNI_STAKES + j]) > 0);
+    }
 }
 
 static void rni_io_server(rni_io *io, rn_server *s) {
@@ -4878,13 +6391,24 @@ static void rni_io_server(rni_io *io, rn_server *s) {
     (void)rni_io_share(io, &s->power2);
     rni_io_reals(io, s->theta, s->desc.dim);
     rni_io_reals(io, s->d, s->desc.dim);
+    if (s->desc.watch) rni_io_watch(io, &s->watch, &s->desc);
     if (!s->m) return;
     rni_io_reals(io, s->m, s->desc.dim);
     rni_io_reals_from(io, s->v, s->desc.dim, 0, NULL);
 }
 
+/* what attacks remember: doubles, agent by agent */
+static void rni_io_attacks(rni_io *io, rn_trainer *t) {
+    const size_t doubles = t->memory_size / sizeof(double);
+    size_t i;
+    if (t->step) rni_io_reals(io, t->step, t->desc.policy.dim);
+    for (i = 0; i < t->desc.agents && t->memory; i++)
+        rni_io_numbers(io, (double *)(void *)(t->memory + i * t->memory_size), doubles);
+    if (io->mode == RNI_READ) rni_trainer_poison(t);
+}
+
 /* An agent in the middle of a round must be one that the trainer waits for: nobody else would end
-   its round. A round that waits for nobody is over. */
+   its round. (Who is waited for may still have to begin.) Who waits is in the middle of a round. */
 static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     size_t i, waiting = 0;
     int busy;
@@ -4894,10 +6418,11 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     rni_io_server(io, t->server);
     for (i = 0; i < t->desc.agents; i++) {
         const rn_status s = rni_io_status(io, &t->status[i]);
-        if (rni_io_agent(io, t->agents[i]) != (s == RN_MORE)) rni_io_refuse(io, RN_ERR_CORRUPT);
+        if (rni_io_agent(io, t->agents[i]) && s != RN_MORE) rni_io_refuse(io, RN_ERR_CORRUPT);
         waiting += s == RN_MORE;
     }
-    if (busy != (waiting > 0)) rni_io_refuse(io, RN_ERR_CORRUPT);
+    if (!busy && waiting) rni_io_refuse(io, RN_ERR_CORRUPT);
+    rni_io_attacks(io, t);
 }
 
 /* An object is its kind and its address. The numbers are written to the bytes. */
@@ -4918,7 +6443,7 @@ static void rni_io_fields(rni_io *io, rni_kind kind, void *object) {
 /* The envelope: magic and version, size of a number, kind, fingerprint, the fields, CRC-32 of all
    that. Whether the bytes are ours and whole is looked at before what they hold, so the CRC, though
    last, is checked first. */
-#define RNI_MAGIC    ((uint64_t)0x3230475052534552u) /* "RESRPG02" in the order of the bytes */
+#define RNI_MAGIC    ((uint64_t)0x3330475052534552u) /* "RESRPG03" in the order of the bytes */
 #define RNI_ENVELOPE ((size_t)40)
 
 static void rni_io_check_crc(rni_io *io) {
@@ -5042,6 +6567,1058 @@ RN_API rn_status rn_trainer_load(rn_trainer *t, const void *bytes, size_t size) 
     return rni_load(RNI_TRAINER, t, bytes, size);
 }
 
+/* ---- 11b federation -------------------------------------------------------------------------- */
+
+/* A message is nine words of 8 bytes, little-endian, then perhaps dim numbers, then a checksum:
+     0  "RESFED" and the version, 2 bytes       5  dim
+     1  the run, 16 bytes                       6  plan: 0; row: the checksum of the plan answered
+     3  sender (4 bytes), kind (2), form (2)    7  a  join: policy; plan: eta; row: curvature
+     4  round                                   8  b  join: method; row: scale of its numbers
+   sender: the index of a peer, or RNI_HUB. form: bytes of a number (2, 4, 8), 0 where there are
+   none. A refusal has its reason in a. How long a message is follows from kind, form and dim. */
+#define RNI_WIRE_MAGIC   ((uint64_t)0x444546534552u) /* "RESFED" in the order of the bytes */
+#define RNI_WIRE_VERSION 1u
+#define RNI_WIRE_HEAD    ((size_t)72)
+#define RNI_WIRE_LEAST   ((size_t)80)
+#define RNI_HUB          0xffffffffu
+
+enum { RNI_JOIN = 1, RNI_PLAN, RNI_ROW, RNI_LEAVE, RNI_REFUSAL, RNI_KINDS };
+
+typedef struct rni_wire {
+    uint64_t round, dim, answers, a, b;
+    uint32_t sender, kind, form;
+    const unsigned char *numbers;
+} rni_wire;
+
+RN_API const char *rn_reason_text(rn_reason r) {
+#define RN_X(id, text)                                                                             \
+    case id: return text;
+    switch (r) { RN_REASON_LIST(RN_X) case RN_REASON_COUNT : break; }
+#undef RN_X
+    return "unknown reason";
+}
+
+/* Written out, so that compilers see one load or store of 8 bytes. */
+AGGI_INLINE uint64_t rni_get8(const unsigned char *p) {
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
+AGGI_INLINE uint32_t rni_get4(const unsigned char *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+AGGI_INLINE void rni_put4(unsigned char *p, uint32_t x) {
+    p[0] = (unsigned char)x;
+    p[1] = (unsigned char)(x >> 8);
+    p[2] = (unsigned char)(x >> 16);
+    p[3] = (unsigned char)(x >> 24);
+}
+
+/* of an rn_real */
+AGGI_INLINE void rni_put_word(unsigned char *p, uint64_t x) {
+    rni_put4(p, (uint32_t)x);
+    if (sizeof(rni_word) == 8) rni_put4(p + 4, (uint32_t)(x >> 32));
+}
+
+/* The checksum: words of 8 bytes, each stirred into one of four lanes. For a given word a stir is
+   one to one, and so it is for a given state: what is changed within one word is found for certain,
+   any other accident but one in 2^64. (CRC-32, as saved states have it, would take longer than the
+   network.) */
+AGGI_INLINE uint64_t rni_stir(uint64_t h, uint64_t word) {
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
+static uint64_t rni_checksum(const unsigned char *p, size_t n) {
+    uint64_t lane[4] = {1, 2, 3, 4}, h = n;
+    size_t l;
+    for (; n >= 32; n -= 32, p += 32)
+        for (l = 0; l < 4; l++) lane[l] = rni_stir(lane[l], rni_get8(p + 8 * l));
+    for (l = 0; l < 4; l++) h = rni_stir(h, lane[l]);
+    for (; n >= 8; n -= 8, p += 8) h = rni_stir(h, rni_get8(p));
+    return rni_stir(h, rni_get(p, n));
+}
+
+/* IEEE's 16 bits: 1 of sign, 5 of exponent, 10 of fraction. To the nearest, ties to even; what is
+   beyond the range to its end, 65504. What is not finite becomes a NaN. */
+static uint32_t rni_half_from(double x) {
+    const uint32_t sign = (uint32_t)(aggi_bits(x) >> 63) << 15;
+    const double size = x < 0 ? -x : x;
+    const int power = (int)(aggi_bits(x) >> 52 & 0x7ffu) - 1023, e = power < -14 ? -14 : power;
+    double units;
+    uint32_t whole;
+    if (!aggi_finite(x)) return 0x7e00u;
+    if (size >= 65504) return sign | 0x7bffu;
+    units = size * aggi_from_bits((uint64_t)(1023 + 10 - e) << 52);
+    whole = (uint32_t)units;
+    units -= (double)whole;
+    if (units > 0.5 || (units == 0.5 && whole % 2)) whole++;
+    return sign | (((uint32_t)(e + 14) << 10) + whole); /* a carry goes where it belongs */
+}
+
+static double rni_half_to(uint32_t h) {
+    const uint32_t e = h >> 10 & 31u, fraction = h & 1023u;
+    const double unit = aggi_from_bits((uint64_t)(1023 - 25 + (e ? e : 1)) << 52);
+    const double size = (double)(e ? 1024 + fraction : fraction) * unit;
+    const double odd = aggi_from_bits(fraction ? AGGI_NAN : AGGI_INF);
+    return (e == 31 ? odd : size) * (h >> 15 ? -1.0 : 1.0);
+}
+
+/* a number in `form` bytes, times scale if they are 2 */
+static double rni_number_at(const rni_wire *w, size_t i, double scale) {
+    const unsigned char *p = w->numbers + i * w->form;
+    if (w->form == 4) {
+        const uint32_t bits = rni_get4(p);
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        return (double)x;
+    }
+    return w->form == 8 ? aggi_from_bits(rni_get8(p))
+                        : rni_half_to((uint32_t)p[0] | (uint32_t)p[1] << 8) * scale;
+}
+
+/* what is finite stays so */
+AGGI_INLINE rn_real rni_real_from(double x) {
+    if (aggi_finite(x) && x > AGGI_REAL_MAX) return (rn_real)AGGI_REAL_MAX;
+    return aggi_finite(x) && x < -AGGI_REAL_MAX ? (rn_real)-AGGI_REAL_MAX : (rn_real)x;
+}
+
+static void rni_get_numbers(const rni_wire *w, double scale, rn_real *x) {
+    const size_t n = (size_t)w->dim;
+    size_t i;
+    if (w->form == sizeof *x)
+        for (i = 0; i < n; i++) {
+            const rni_word bits = (rni_word)(sizeof *x == 4 ? rni_get4(w->numbers + 4 * i)
+                                                            : rni_get8(w->numbers + 8 * i));
+            memcpy(&x[i], &bits, sizeof bits);
+        }
+    else
+        for (i = 0; i < n; i++) x[i] = rni_real_from(rni_number_at(w, i, scale));
+}
+
+/* of a plan: 4 or 8 bytes each, told by the upper 4 */
+static int rni_numbers_finite(const rni_wire *w) {
+    const size_t step = w->form, last = step - 4;
+    const uint32_t top = step == 4 ? 0x7f800000u : 0x7ff00000u; /* exponent of NaN and Inf */
+    size_t i, odd = 0;
+    for (i = 0; i < (size_t)w->dim; i++)
+        odd += (rni_get4(w->numbers + i * step + last) & top) == top;
+    return !odd;
+}
+
+static void rni_put_reals(unsigned char *to, const rn_real *x, size_t n) {
+    size_t i;
+    for (i = 0; i < n; i++) {
+        rni_word bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        rni_put_word(to + i * sizeof bits, bits);
+    }
+}
+
+/* The scale is the power of two that brings the largest number to 2^14 .. 2^15: the exponents of 16
+   bits, which are few, serve the numbers that count. Returns it. */
+static double rni_put_halves(unsigned char *to, const rn_real *x, size_t n) {
+    double most = 0, up;
+    size_t i;
+    int power;
+    for (i = 0; i < n; i++) {
+        const double size = x[i] < 0 ? -(double)x[i] : (double)x[i];
+        if (size > most) most = size;
+    }
+    power = 14 - ((int)(aggi_bits(most) >> 52) - 1023);
+    power = most > 0 ? (power > 1022 ? 1022 : power) : 0;
+    up = aggi_from_bits((uint64_t)(1023 + power) << 52);
+    for (i = 0; i < n; i++) rni_put(to + 2 * i, rni_half_from((double)x[i] * up), 2);
+    return aggi_from_bits((uint64_t)(1023 - power) << 52);
+}
+
+/* bytes of the numbers of a message; 0 too where there are none */
+static size_t rni_numbers_size(const rni_wire *w) { return (size_t)w->form * (size_t)w->dim; }
+
+/* Head and checksum around the numbers, which are there. Returns the bytes of it all. */
+static size_t rni_seal(unsigned char *to, const unsigned char *run, const rni_wire *w) {
+    const size_t size = RNI_WIRE_HEAD + rni_numbers_size(w);
+    rni_put(to, RNI_WIRE_MAGIC | (uint64_t)RNI_WIRE_VERSION << 48, 8);
+    memcpy(to + 8, run, 16);
+    rni_put(to + 24, w->sender, 4);
+    rni_put(to + 28, w->kind | w->form << 16, 4);
+    rni_put(to + 32, w->round, 8);
+    rni_put(to + 40, w->dim, 8);
+    rni_put(to + 48, w->answers, 8);
+    rni_put(to + 56, w->a, 8);
+    rni_put(to + 64, w->b, 8);
+    rni_put(to + size, rni_checksum(to, size), 8);
+    return size + 8;
+}
+
+static uint64_t rni_seal_of(const unsigned char *message, size_t size) {
+    return rni_get8(message + size - 8);
+}
+
+/* a message that is only a head */
+static rni_wire rni_wire_make(uint32_t sender, uint32_t kind) {
+    rni_wire w;
+    memset(&w, 0, sizeof w);
+    w.sender = sender;
+    w.kind = kind;
+    return w;
+}
+
+static int rni_same_bytes(const unsigned char *x, const unsigned char *y, size_t n) {
+    unsigned differ = 0;
+    while (n--) differ |= (unsigned)(*x++ ^ *y++);
+    return !differ;
+}
+
+/* numbers go with plans and rows: 2 bytes (not theta), 4 or 8 */
+static int rni_form_ok(const rni_wire *w) {
+    if (w->kind != RNI_PLAN && w->kind != RNI_ROW) return w->form == 0;
+    return w->form == 4 || w->form == 8 || (w->form == 2 && w->kind == RNI_ROW);
+}
+
+static int rni_length_ok(const rni_wire *w, size_t size) {
+    const uint64_t left = size - RNI_WIRE_LEAST;
+    return w->form ? left % w->form == 0 && left / w->form == w->dim : left == 0;
+}
+
+/* Everything about a message that can be said without knowing who reads it. */
+static rn_reason rni_unseal(const unsigned char *p, size_t size, const unsigned char *run,
+                            rni_wire *w) {
+    if (size < RNI_WIRE_LEAST) return RN_REFUSED_LENGTH;
+    if ((rni_get8(p) & 0xffffffffffffu) != RNI_WIRE_MAGIC) return RN_REFUSED_MAGIC;
+    if (rni_get8(p) >> 48 != RNI_WIRE_VERSION) return RN_REFUSED_VERSION;
+    if (rni_checksum(p, size - 8) != rni_seal_of(p, size)) return RN_REFUSED_DAMAGED;
+    if (!rni_same_bytes(p + 8, run, 16)) return RN_REFUSED_RUN;
+    w->sender = rni_get4(p + 24);
+    w->kind = rni_get4(p + 28) & 0xffffu;
+    w->form = rni_get4(p + 28) >> 16;
+    w->round = rni_get8(p + 32);
+    w->dim = rni_get8(p + 40);
+    w->answers = rni_get8(p + 48);
+    w->a = rni_get8(p + 56);
+    w->b = rni_get8(p + 64);
+    w->numbers = p + RNI_WIRE_HEAD;
+    if (!w->kind || w->kind >= RNI_KINDS) return RN_REFUSED_KIND;
+    if (!rni_form_ok(w)) return RN_REFUSED_FORM;
+    return rni_length_ok(w, size) ? RN_ACCEPTED : RN_REFUSED_LENGTH;
+}
+
+RN_API size_t rn_message_size(size_t dim) {
+    return dim < ((size_t)-1 - RNI_WIRE_LEAST) / 8 ? RNI_WIRE_LEAST + 8 * dim : 0;
+}
+
+RN_API size_t rn_message_sender(const void *bytes, size_t size) {
+    const unsigned char *p = (const unsigned char *)bytes;
+    const uint32_t sender = p && size >= RNI_WIRE_LEAST ? rni_get4(p + 24) : RNI_HUB;
+    return sender == RNI_HUB ? (size_t)-1 : sender;
+}
+
+/* The two that must agree for an agent to be taken. Options are compared with their defaults. */
+typedef struct rni_prints {
+    uint64_t policy, method;
+} rni_prints;
+
+static rni_prints rni_prints_make(const rn_policy *p, const rn_method *m) {
+    rn_agent_desc d;
+    rni_prints r;
+    memset(&d, 0, sizeof d);
+    d.method = *m;
+    rni_agent_defaults(&d);
+    r.policy = rni_hash_policy(RNI_HASH_START, p);
+    r.method = rni_hash_method(RNI_HASH_START, &d.method);
+    return r;
+}
+
+/* A saved side: magic, run, two words, a saved server or agent, checksum. */
+#define RNI_SAVED_HUB  ((uint64_t)0x3230425548534552u) /* "RESHUB02" in the order of the bytes */
+#define RNI_SAVED_PEER ((uint64_t)0x3130524545504552u) /* "REPEER01" */
+#define RNI_SAVED_HEAD ((size_t)40)
+
+typedef struct rni_saved {
+    uint64_t magic, a, b;
+    const unsigned char *run;
+} rni_saved;
+
+static void rni_saved_write(const rni_saved *s, unsigned char *to, size_t inner) {
+    rni_put(to, s->magic, 8);
+    memcpy(to + 8, s->run, 16);
+    rni_put(to + 24, s->a, 8);
+    rni_put(to + 32, s->b, 8);
+    rni_put(to + RNI_SAVED_HEAD + inner, rni_checksum(to, RNI_SAVED_HEAD + inner), 8);
+}
+
+/* b is not known yet: it is read */
+static rn_status rni_saved_read(rni_saved *s, const unsigned char *p, size_t size) {
+    if (size < RNI_SAVED_HEAD + 8) return RN_ERR_CORRUPT;
+    if (rni_get8(p) != s->magic) return RN_ERR_FORMAT;
+    if (rni_checksum(p, size - 8) != rni_seal_of(p, size)) return RN_ERR_CORRUPT;
+    if (!rni_same_bytes(p + 8, s->run, 16) || rni_get8(p + 24) != s->a) return RN_ERR_MISMATCH;
+    s->b = rni_get8(p + 32);
+    return RN_OK;
+}
+
+/* ---- the server's side */
+
+/* what the hub knows of a peer */
+typedef struct rni_member {
+    rn_peer_report report;
+    int left;              /* it said goodbye */
+    int owes_plan;         /* it is to be sent the plan ... */
+    rn_reason owes_reason; /* ... and before that why a message was refused */
+    size_t sent_round;     /* the last plan that it was sent, ... */
+    uint64_t sent_at;      /* ... and when */
+    size_t row_round;      /* what its row answers; 0: there is none */
+} rni_member;
+
+struct rn_hub {
+    rn_hub_desc desc;
+    rn_server *server;
+    rni_prints prints;
+    size_t quorum, fresh;
+    int ticking; /* the first tick was */
+    uint64_t now, began;
+    size_t next; /* the peer whose turn it is to be sent something */
+    rni_member *member;
+    rn_real *row;         /* n rows: the last of each peer */
+    double *curvature;    /* beside them */
+    const rn_real **rows; /* those of an update, ... */
+    unsigned char *late;  /* ... and who is late */
+    unsigned char *old;   /* ... or whose row is of an earlier round */
+    unsigned char *plan;  /* the message: the same for all */
+    size_t plan_size;
+    unsigned char refusal[80];
+};
+
+RN_API rn_hub_desc rn_make_hub_desc(const rn_trainer_desc *recipe) {
+    rn_hub_desc d;
+    memset(&d, 0, sizeof d);
+    d.server = rni_trainer_server_desc(recipe);
+    d.policy = recipe->policy;
+    d.method = recipe->method;
+    if (d.server.kl > 0) d.method.curvature = 1;
+    return d;
+}
+
+static rn_server_desc rni_hub_server_desc(const rn_hub_desc *d) {
+    rn_server_desc s = d->server;
+    if (!s.dim) s.dim = d->policy.dim;
+    return s;
+}
+
+/* clang-format off */
+static rn_status rni_hub_check(const rn_hub_desc *d, rni_complaint *c) {
+    const rn_server_desc s = rni_hub_server_desc(d);
+    const rni_check list[] = {
+        {s.n >= RNI_HUB || !rn_message_size(s.dim) || !aggi_product_fits(s.n, s.dim), RN_ERR_SIZE,
+         "server.n is #, server.dim is #: sizes overflow", {(double)s.n, (double)s.dim}},
+        {d->policy.dim && d->policy.dim != s.dim, RN_ERR_DESC,
+         "server.dim is #, policy.dim is #: they are the same, or one is 0",
+         {(double)s.dim, (double)d->policy.dim}},
+        {d->quorum > s.n, RN_ERR_DESC,
+         "quorum is #: there are # peers (server.n)", {(double)d->quorum, (double)s.n}}};
+    return RNI_FIRST_FAILURE(list, c);
+}
+
+/* clang-format on */
+
+static void rni_hub_layout_arrays(rn_hub *g, aggi_arena *a, size_t n, size_t dim) {
+    g->member = (rni_member *)aggi_take(a, n, sizeof *g->member);
+    g->row = aggi_take_real(a, n * dim);
+    g->curvature = aggi_take_f64(a, n);
+    g->rows = (const rn_real **)aggi_take(a, n, sizeof *g->rows);
+    g->late = (unsigned char *)aggi_take(a, n, 1);
+    g->old = (unsigned char *)aggi_take(a, n, 1);
+    g->plan = (unsigned char *)aggi_take(a, 1, RNI_WIRE_LEAST + dim * sizeof(rn_real));
+}
+
+/* *out NULL: counted only, or too little memory */
+static rn_status rni_hub_place(const rn_hub_desc *d, aggi_arena *a, rn_hub **out,
+                               rni_complaint *c) {
+    const rn_server_desc server = rni_hub_server_desc(d);
+    rn_hub *hub, g;
+    rn_status s = rni_hub_check(d, c);
+    *out = NULL;
+    if (s != RN_OK) return s;
+    memset(&g, 0, sizeof g);
+    g.desc = *d;
+    hub = (rn_hub *)aggi_take(a, 1, sizeof *hub);
+    rni_hub_layout_arrays(&g, a, server.n, server.dim);
+    s = rni_server_place(server, a, &g.server, c);
+    if (s != RN_OK || !rni_arena_holds(a)) return s;
+    *hub = g;
+    *out = hub;
+    return s;
+}
+
+/* the fewest rows that the rule takes f of */
+static size_t rni_least_rows(const rn_server_desc *d) {
+    rn_server_desc fewer = *d;
+    size_t n = 2 * d->agg.f + 1;
+    fewer.agg.pivot = fewer.agg.q = 0;
+    for (; n < d->n && !d->aggregate; n++) {
+        fewer.agg.n = n;
+        if (rni_server_scratch_size(&fewer)) break;
+    }
+    return n < d->n ? n : d->n;
+}
+
+/* how many rows of a quorum must be of the round itself */
+static size_t rni_hub_fresh(const rn_hub *h) {
+    const size_t least = h->server->desc.agg.f + 1;
+    const size_t wanted = h->desc.fresh > least ? h->desc.fresh : least;
+    return h->desc.fresh && wanted < h->quorum ? wanted : h->quorum;
+}
+
+static void rni_hub_write_plan(rn_hub *h) {
+    const rn_plan plan = rn_server_plan(h->server);
+    const size_t dim = h->server->desc.dim;
+    rni_wire w = rni_wire_make(RNI_HUB, RNI_PLAN);
+    w.form = sizeof *plan.theta;
+    w.dim = dim;
+    w.round = plan.round;
+    w.a = aggi_bits(plan.eta);
+    rni_put_reals(h->plan + RNI_WIRE_HEAD, plan.theta, dim);
+    h->plan_size = rni_seal(h->plan, h->desc.run, &w);
+}
+
+static void rni_hub_show_evidence(rn_hub *h) {
+    const double *evidence = rn_server_evidence(h->server);
+    size_t i;
+    for (i = 0; evidence && i < h->server->desc.n; i++) h->member[i].report.evidence = evidence[i];
+}
+
+/* Nobody is here, after a start and after a state was loaded; who may be is told, unless there is
+   nothing to tell. */
+static void rni_hub_clear(rn_hub *h, rn_reason why) {
+    size_t i;
+    h->ticking = 0;
+    for (i = 0; i < h->server->desc.n; i++) {
+        rni_member *m = &h->member[i];
+        m->report.joined = m->left = m->owes_plan = 0;
+        m->owes_reason = why;
+        m->sent_round = m->row_round = 0;
+        m->report.age = (size_t)-1;
+    }
+    rni_hub_show_evidence(h);
+    rni_hub_write_plan(h);
+}
+
+static rn_status rni_hub_init(rn_hub *h) {
+    rn_hub_desc *d = &h->desc;
+    const int has_theta = d->server.theta != NULL;
+    rn_status s = RN_OK;
+    rni_server_init(h->server);
+    if (!has_theta) s = rni_init_theta(&d->policy, d->server.seed, h->server);
+    if (s != RN_OK) return s;
+    h->prints = rni_prints_make(&d->policy, &d->method);
+    h->quorum = rni_least_rows(&h->server->desc);
+    if (d->quorum > h->quorum) h->quorum = d->quorum;
+    h->fresh = rni_hub_fresh(h);
+    memset(h->member, 0, h->server->desc.n * sizeof *h->member);
+    d->server.theta = NULL;
+    d->server.agg.start = NULL;
+    rni_hub_clear(h, RN_ACCEPTED);
+    return RN_OK;
+}
+
+static rn_status rni_hub_count(const rn_hub_desc *d, size_t *size) {
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rni_complaint unsaid;
+    rn_hub *none;
+    const rn_status s = rni_hub_place(d, &a, &none, &unsaid);
+    *size = s == RN_OK ? aggi_arena_size(&a) : 0;
+    return s;
+}
+
+RN_API size_t rn_hub_size(const rn_hub_desc *d) {
+    size_t size = 0;
+    if (d) (void)rni_hub_count(d, &size);
+    return size;
+}
+
+RN_API rn_status rn_hub_init(rn_hub **hub, const rn_hub_desc *d, void *memory, size_t size) {
+    aggi_arena a = rni_arena_make(memory, size);
+    rni_complaint unsaid;
+    rn_hub *h = NULL;
+    size_t least;
+    rn_status s;
+    if (!hub || !d || !memory) return RN_ERR_ARG;
+    s = rni_hub_count(d, &least);
+    if (s != RN_OK) return s;
+    if (size < least) return RN_ERR_MEMORY;
+    (void)rni_hub_place(d, &a, &h, &unsaid);
+    s = rni_hub_init(h);
+    if (s == RN_OK) *hub = h;
+    return s;
+}
+
+/* dim is that of all messages but goodbyes */
+static rn_reason rni_hub_join(rn_hub *h, size_t from, const rni_wire *w) {
+    rni_member *m = &h->member[from];
+    if (w->dim != h->server->desc.dim) return RN_REFUSED_DIM;
+    if (h->desc.policy.dim && w->a != h->prints.policy) return RN_REFUSED_POLICY;
+    if (h->desc.policy.dim && w->b != h->prints.method) return RN_REFUSED_METHOD;
+    m->report.joined = m->owes_plan = 1;
+    m->left = 0;
+    return RN_ACCEPTED;
+}
+
+static rn_reason rni_hub_leave(rn_hub *h, size_t from, const rni_wire *w) {
+    rni_member *m = &h->member[from];
+    (void)w;
+    if (!m->report.joined) return RN_REFUSED_STRANGER;
+    m->report.joined = m->owes_plan = 0;
+    m->left = 1;
+    return RN_ACCEPTED;
+}
+
+/* The first row of a round counts. One of a round before is kept if it is newer than what there is,
+   and not older than may be. */
+static rn_reason rni_hub_judge_row(const rn_hub *h, const rni_member *m, const rni_wire *w) {
+    const size_t now = h->server->t;
+    if (!m->report.joined) return RN_REFUSED_STRANGER;
+    if (w->dim != h->server->desc.dim) return RN_REFUSED_DIM;
+    if (w->round > now) return RN_REFUSED_FUTURE;
+    if (now - w->round > h->desc.stale || w->round < m->row_round) return RN_REFUSED_PAST;
+    if (w->round == m->row_round) return RN_REFUSED_AGAIN;
+    if (w->round == now && w->answers != rni_seal_of(h->plan, h->plan_size)) return RN_REFUSED_PLAN;
+    return RN_ACCEPTED;
+}
+
+static rn_reason rni_hub_row(rn_hub *h, size_t from, const rni_wire *w) {
+    rni_member *m = &h->member[from];
+    const rn_reason why = rni_hub_judge_row(h, m, w);
+    if (why != RN_ACCEPTED) return why;
+    rni_get_numbers(w, aggi_from_bits(w->b), h->row + from * h->server->desc.dim);
+    h->curvature[from] = aggi_from_bits(w->a);
+    m->row_round = (size_t)w->round;
+    if (m->row_round == h->server->t)
+        RNI_UP(m->report.rows, uint64_t);
+    else
+        RNI_UP(m->report.stale, uint64_t);
+    return RN_ACCEPTED;
+}
+
+static rn_reason rni_hub_take(rn_hub *h, size_t from, const unsigned char *bytes, size_t size) {
+    rni_wire w;
+    const rn_reason why = rni_unseal(bytes, size, h->desc.run, &w);
+    if (why != RN_ACCEPTED) return why;
+    if (w.sender != from) return RN_REFUSED_SENDER;
+    switch (w.kind) {
+    case RNI_JOIN: return rni_hub_join(h, from, &w);
+    case RNI_ROW: return rni_hub_row(h, from, &w);
+    case RNI_LEAVE: return rni_hub_leave(h, from, &w);
+    default: return RN_REFUSED_KIND;
+    }
+}
+
+RN_API rn_reason rn_hub_receive(rn_hub *h, size_t from, const void *bytes, size_t size) {
+    rn_reason why;
+    rni_member *m;
+    if (!h || !bytes) return RN_REFUSED_LENGTH;
+    if (from >= h->server->desc.n) return RN_REFUSED_SENDER;
+    m = &h->member[from];
+    why = rni_hub_take(h, from, (const unsigned char *)bytes, size);
+    RNI_UP(m->report.messages[why], uint64_t);
+    if (why == RN_ACCEPTED)
+        m->report.last_seen = h->now;
+    else
+        m->owes_reason = why;
+    return why;
+}
+
+static void rni_hub_write_refusal(rn_hub *h, rn_reason why) {
+    rni_wire w = rni_wire_make(RNI_HUB, RNI_REFUSAL);
+    w.round = h->server->t;
+    w.a = (uint64_t)why;
+    (void)rni_seal(h->refusal, h->desc.run, &w);
+}
+
+static int rni_hub_may_send_plan(const rn_hub *h, const rni_member *m) {
+    if (!m->owes_plan) return 0;
+    return m->sent_round != h->server->t || h->now - m->sent_at >= h->desc.resend;
+}
+
+static int rni_hub_letter(rn_hub *h, rni_member *m, rn_letter *letter) {
+    if (m->owes_reason != RN_ACCEPTED) {
+        rni_hub_write_refusal(h, m->owes_reason);
+        m->owes_reason = RN_ACCEPTED;
+        letter->bytes = h->refusal;
+        letter->size = sizeof h->refusal;
+        return 1;
+    }
+    if (!rni_hub_may_send_plan(h, m)) return 0;
+    m->owes_plan = 0;
+    m->sent_round = h->server->t;
+    m->sent_at = h->now;
+    letter->bytes = h->plan;
+    letter->size = h->plan_size;
+    return 1;
+}
+
+/* All peers in turn, so that none waits for another that asks and asks. */
+RN_API int rn_hub_next(rn_hub *h, rn_letter *letter) {
+    size_t k;
+    if (!h || !letter) return 0;
+    for (k = 0; k < h->server->desc.n; k++) {
+        const size_t i = h->next;
+        h->next = i + 1 < h->server->desc.n ? i + 1 : 0;
+        letter->to = i;
+        if (rni_hub_letter(h, &h->member[i], letter)) return 1;
+    }
+    return 0;
+}
+
+/* there is a row, and it is not too old */
+static int rni_hub_is_usable(const rn_hub *h, size_t i) {
+    const size_t round = h->member[i].row_round;
+    return round && h->server->t - round <= h->desc.stale;
+}
+
+static int rni_hub_is_fresh(const rn_hub *h, size_t i) {
+    return h->member[i].row_round == h->server->t;
+}
+
+RN_API size_t rn_hub_rows_in(const rn_hub *h) {
+    size_t i, rows = 0;
+    for (i = 0; h && i < h->server->desc.n; i++)
+        if (rni_hub_is_fresh(h, i)) rows++;
+    return rows;
+}
+
+/* A quorum, and nobody to wait for or patience over? Who left is not waited for. */
+static int rni_hub_is_ready(const rn_hub *h) {
+    size_t i, missing = 0, usable = 0;
+    for (i = 0; i < h->server->desc.n; i++)
+        if (rni_hub_is_usable(h, i)) usable++;
+    if (usable < h->quorum || rn_hub_rows_in(h) < h->fresh) return 0;
+    if (h->desc.patience && h->now - h->began >= h->desc.patience) return 1;
+    for (i = 0; i < h->server->desc.n; i++)
+        if (!rni_hub_is_fresh(h, i) && !h->member[i].left) missing++;
+    return !missing;
+}
+
+/* whose rows are in the update, and how old they are */
+static void rni_hub_collect(rn_hub *h) {
+    const size_t t = h->server->t, dim = h->server->desc.dim;
+    size_t i;
+    for (i = 0; i < h->server->desc.n; i++) {
+        rni_member *m = &h->member[i];
+        const int use = rni_hub_is_usable(h, i);
+        m->report.age = use ? t - m->row_round : (size_t)-1;
+        h->rows[i] = use ? h->row + i * dim : NULL;
+        h->late[i] = !use;
+        h->old[i] = m->row_round != t;
+        if (m->report.joined && m->row_round != t) RNI_UP(m->report.late, uint64_t);
+    }
+}
+
+/* the next round begins: everybody who is here gets its plan */
+static void rni_hub_begin(rn_hub *h, const rn_progress *p) {
+    size_t i;
+    for (i = 0; i < h->server->desc.n; i++) {
+        rni_member *m = &h->member[i];
+        m->owes_plan = m->report.joined;
+        if (!p || !p->weight) continue;
+        m->report.weight = p->weight[i];
+        m->report.suspicion = p->suspicion[i];
+    }
+    h->began = h->now;
+    rni_hub_show_evidence(h);
+    rni_hub_write_plan(h);
+}
+
+RN_API rn_status rn_hub_tick(rn_hub *h, uint64_t now, rn_progress *progress) {
+    rn_arrivals a;
+    rn_status s;
+    if (!h) return RN_ERR_ARG;
+    if (now > h->now) h->now = now;
+    if (!h->ticking) h->began = h->now;
+    h->ticking = 1;
+    if (!rni_hub_is_ready(h)) return RN_MORE;
+    rni_hub_collect(h);
+    a.rows = h->rows;
+    a.curvature = h->curvature;
+    a.late = h->late;
+    a.stale = h->old;
+    s = rn_server_update_from(h->server, &a, progress);
+    if (s != RN_OK) rn_server_skip_round(h->server);
+    rni_hub_begin(h, progress);
+    return s;
+}
+
+RN_API rn_server *rn_hub_server(rn_hub *h) { return h ? h->server : NULL; }
+RN_API size_t rn_hub_quorum(const rn_hub *h) { return h ? h->quorum : 0; }
+
+RN_API const rn_peer_report *rn_hub_report(const rn_hub *h, size_t peer) {
+    return h && peer < h->server->desc.n ? &h->member[peer].report : NULL;
+}
+
+static rni_saved rni_hub_saved(const rn_hub *h) {
+    rni_saved s;
+    s.magic = RNI_SAVED_HUB;
+    s.run = h->desc.run;
+    s.a = h->server->desc.n;
+    s.b = 0;
+    return s;
+}
+
+RN_API size_t rn_hub_save_size(const rn_hub *h) {
+    return h ? RNI_SAVED_HEAD + h->server->desc.n + rn_server_save_size(h->server) + 8 : 0;
+}
+
+RN_API rn_status rn_hub_save(const rn_hub *h, void *bytes, size_t size) {
+    unsigned char *to = (unsigned char *)bytes;
+    rni_saved saved;
+    size_t i, n, inner;
+    if (!h || !bytes) return RN_ERR_ARG;
+    n = h->server->desc.n;
+    if (size < rn_hub_save_size(h)) return RN_ERR_MEMORY;
+    saved = rni_hub_saved(h);
+    inner = rn_server_save_size(h->server);
+    for (i = 0; i < n; i++) to[RNI_SAVED_HEAD + i] = (unsigned char)h->member[i].left;
+    (void)rn_server_save(h->server, to + RNI_SAVED_HEAD + n, inner);
+    rni_saved_write(&saved, to, n + inner);
+    return RN_OK;
+}
+
+RN_API rn_status rn_hub_load(rn_hub *h, const void *bytes, size_t size) {
+    const unsigned char *p = (const unsigned char *)bytes;
+    rni_saved saved;
+    size_t i, n;
+    rn_status s;
+    if (!h || !bytes) return RN_ERR_ARG;
+    saved = rni_hub_saved(h);
+    n = h->server->desc.n;
+    s = rni_saved_read(&saved, p, size);
+    if (s == RN_OK && size < RNI_SAVED_HEAD + n + 8) s = RN_ERR_CORRUPT;
+    if (s == RN_OK)
+        s = rn_server_load(h->server, p + RNI_SAVED_HEAD + n, size - RNI_SAVED_HEAD - n - 8);
+    if (s != RN_OK) return s;
+    rni_hub_clear(h, RN_REFUSED_STRANGER);
+    for (i = 0; i < n; i++) h->member[i].left = p[RNI_SAVED_HEAD + i] != 0;
+    return s;
+}
+
+/* ---- the agent's side */
+
+struct rn_peer {
+    rn_peer_desc desc;
+    rn_agent *agent;
+    rni_prints prints;
+    uint64_t now, heard; /* when a message was accepted, or a join sent, last */
+    int joined;          /* a plan came since the last join */
+    int left;
+    int owes_join, owes_row, owes_leave;
+    rn_reason refusal;
+    size_t newest;      /* number of the last plan that came */
+    int waiting;        /* it is not begun yet: ... */
+    uint64_t plan_seal; /* ... its checksum, ... */
+    double eta;
+    rn_real *theta;    /* ... and dim numbers */
+    int busy;          /* the agent is at the plan with ... */
+    uint64_t seal;     /* ... this checksum, ... */
+    uint64_t row_seal; /* ... and d answers the one with this */
+    rn_real *row;      /* what is sent for d, if it is altered, ... */
+    int altered;       /* ... which it is once: noise drawn anew could be averaged away */
+    unsigned char *out;
+};
+
+RN_API rn_peer_desc rn_make_peer_desc(const rn_trainer_desc *recipe, size_t index, rn_env env) {
+    rn_trainer_desc one = *recipe;
+    rn_peer_desc d;
+    memset(&d, 0, sizeof d);
+    one.envs = &env;
+    one.make_env = NULL;
+    one.rngs = NULL;
+    d.agent = rni_trainer_agent_desc(&one, 0, RN_ATTACK_NONE);
+    d.agent.stream = (uint32_t)index;
+    d.index = index;
+    return d;
+}
+
+/* clang-format off */
+static rn_status rni_peer_check(const rn_peer_desc *d, rni_complaint *c) {
+    const size_t dim = d->agent.policy.dim;
+    const rni_check list[] = {
+        {d->index >= RNI_HUB, RN_ERR_SIZE,
+         "index is #: it is below #", {(double)d->index, (double)RNI_HUB}},
+        {!rn_message_size(dim), RN_ERR_SIZE,
+         "agent.policy.dim is #: the size of a message overflows", {(double)dim}}};
+    return RNI_FIRST_FAILURE(list, c);
+}
+
+/* clang-format on */
+
+/* *out NULL: counted only, or too little memory */
+static rn_status rni_peer_place(const rn_peer_desc *d, aggi_arena *a, rn_peer **out,
+                                rni_complaint *c) {
+    const size_t dim = d->agent.policy.dim;
+    rn_peer *peer, g;
+    rn_status s = rni_peer_check(d, c);
+    *out = NULL;
+    if (s != RN_OK) return s;
+    memset(&g, 0, sizeof g);
+    g.desc = *d;
+    peer = (rn_peer *)aggi_take(a, 1, sizeof *peer);
+    g.theta = aggi_take_real(a, dim);
+    g.row = aggi_take_real(a, dim);
+    g.out = (unsigned char *)aggi_take(a, 1, RNI_WIRE_LEAST + dim * sizeof(rn_real));
+    s = rni_agent_place(d->agent, a, &g.agent, c);
+    if (s != RN_OK || !rni_arena_holds(a)) return s;
+    *peer = g;
+    *out = peer;
+    return s;
+}
+
+static rn_status rni_peer_count(const rn_peer_desc *d, size_t *size) {
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rni_complaint unsaid;
+    rn_peer *none;
+    const rn_status s = rni_peer_place(d, &a, &none, &unsaid);
+    *size = s == RN_OK ? aggi_arena_size(&a) : 0;
+    return s;
+}
+
+RN_API size_t rn_peer_size(const rn_peer_desc *d) {
+    size_t size = 0;
+    if (d) (void)rni_peer_count(d, &size);
+    return size;
+}
+
+RN_API rn_status rn_peer_init(rn_peer **peer, const rn_peer_desc *d, void *memory, size_t size) {
+    aggi_arena a = rni_arena_make(memory, size);
+    rni_complaint unsaid;
+    rn_peer *p = NULL;
+    size_t least;
+    rn_status s;
+    if (!peer || !d || !memory) return RN_ERR_ARG;
+    s = rni_peer_count(d, &least);
+    if (s != RN_OK) return s;
+    if (size < least) return RN_ERR_MEMORY;
+    s = rni_peer_place(d, &a, &p, &unsaid);
+    if (!p) return s == RN_OK ? RN_ERR_MEMORY : s; /* callbacks gave other sizes before */
+    rni_agent_init(p->agent);
+    p->prints = rni_prints_make(&d->agent.policy, &d->agent.method);
+    p->owes_join = 1;
+    *peer = p;
+    return RN_OK;
+}
+
+/* A plan is taken if it is not older than the last; after a join the first one is, whatever its
+   number: the server may have gone back to a state that it saved. */
+static rn_reason rni_peer_judge_plan(const rn_peer *p, const rni_wire *w) {
+    if (p->left) return RN_REFUSED_STRANGER;
+    if (w->dim != p->agent->policy.dim) return RN_REFUSED_DIM;
+    if (!w->round || w->round > RNI_MOST(size_t)) return RN_REFUSED_NUMBERS;
+    if (p->joined && w->round < p->newest) return RN_REFUSED_PAST;
+    if (!aggi_within(aggi_from_bits(w->a), 0, 1)) return RN_REFUSED_NUMBERS;
+    return rni_numbers_finite(w) ? RN_ACCEPTED : RN_REFUSED_NUMBERS;
+}
+
+/* one that the agent is at already is not kept a second time */
+static rn_reason rni_peer_plan(rn_peer *p, const rni_wire *w, uint64_t seal) {
+    const rn_reason why = rni_peer_judge_plan(p, w);
+    if (why != RN_ACCEPTED) return why;
+    p->joined = 1;
+    p->refusal = RN_ACCEPTED;
+    p->newest = (size_t)w->round;
+    p->waiting = !(p->busy && seal == p->seal);
+    if (!p->waiting) return RN_ACCEPTED;
+    rni_get_numbers(w, 1, p->theta);
+    p->eta = aggi_from_bits(w->a);
+    p->plan_seal = seal;
+    return RN_ACCEPTED;
+}
+
+static rn_reason rni_peer_told(rn_peer *p, const rni_wire *w) {
+    p->refusal = w->a < RN_REASON_COUNT ? (rn_reason)w->a : RN_REASON_COUNT;
+    if (p->refusal == RN_REFUSED_STRANGER && !p->left) {
+        p->owes_join = 1;
+        p->joined = 0;
+    }
+    return RN_ACCEPTED;
+}
+
+static rn_reason rni_peer_take(rn_peer *p, const unsigned char *bytes, size_t size) {
+    rni_wire w;
+    const rn_reason why = rni_unseal(bytes, size, p->desc.run, &w);
+    if (why != RN_ACCEPTED) return why;
+    if (w.sender != RNI_HUB) return RN_REFUSED_SENDER;
+    switch (w.kind) {
+    case RNI_PLAN: return rni_peer_plan(p, &w, rni_seal_of(bytes, size));
+    case RNI_REFUSAL: return rni_peer_told(p, &w);
+    default: return RN_REFUSED_KIND;
+    }
+}
+
+RN_API rn_reason rn_peer_receive(rn_peer *p, const void *bytes, size_t size) {
+    rn_reason why;
+    if (!p || !bytes) return RN_REFUSED_LENGTH;
+    why = rni_peer_take(p, (const unsigned char *)bytes, size);
+    if (why == RN_ACCEPTED) p->heard = p->now;
+    return why;
+}
+
+/* the clock, and whether the silence has lasted too long */
+static void rni_peer_clock(rn_peer *p, uint64_t now) {
+    if (now > p->now) p->now = now;
+    if (!p->desc.retry || p->left || p->now - p->heard < p->desc.retry) return;
+    p->owes_join = 1;
+    p->joined = 0;
+    p->heard = p->now;
+}
+
+/* The agent begins the plan that waits. */
+static rn_status rni_peer_begin(rn_peer *p) {
+    rn_plan plan;
+    rn_status s;
+    plan.theta = p->theta;
+    plan.eta = p->eta;
+    plan.round = p->newest;
+    p->waiting = 0;
+    s = rn_agent_begin_plan(p->agent, &plan);
+    p->busy = s == RN_OK;
+    p->seal = p->plan_seal;
+    return s;
+}
+
+RN_API rn_status rn_peer_tick(rn_peer *p, uint64_t now, size_t budget, size_t *used) {
+    rn_status s = RN_OK;
+    if (used) *used = 0;
+    if (!p) return RN_ERR_ARG;
+    rni_peer_clock(p, now);
+    if (p->waiting && !p->busy) s = rni_peer_begin(p);
+    if (!p->busy) return s;
+    s = rn_agent_tick(p->agent, budget, used);
+    if (s == RN_MORE) return s;
+    p->busy = 0;
+    if (s != RN_OK) return s;
+    if (!p->agent->again) p->altered = 0;
+    p->owes_row = !p->left; /* who has said goodbye answers nothing */
+    p->row_seal = p->seal;
+    return p->waiting ? RN_MORE : RN_OK;
+}
+
+static rn_letter rni_peer_letter(rn_peer *p, const rni_wire *w) {
+    rn_letter letter;
+    letter.to = 0;
+    letter.bytes = p->out;
+    letter.size = rni_seal(p->out, p->desc.run, w);
+    return letter;
+}
+
+static rn_letter rni_peer_join(rn_peer *p) {
+    rni_wire w = rni_wire_make((uint32_t)p->desc.index, RNI_JOIN);
+    w.dim = p->agent->policy.dim;
+    w.a = p->prints.policy;
+    w.b = p->prints.method;
+    p->owes_join = 0;
+    p->heard = p->now;
+    return rni_peer_letter(p, &w);
+}
+
+static const rn_real *rni_peer_direction(rn_peer *p) {
+    const size_t dim = p->agent->policy.dim;
+    if (!p->desc.alter) return p->agent->d;
+    if (p->altered) return p->row;
+    p->altered = 1;
+    memcpy(p->row, p->agent->d, dim * sizeof *p->row);
+    p->desc.alter(p->desc.alter_self, p->agent->last_round, p->row);
+    return p->row;
+}
+
+static rn_letter rni_peer_row(rn_peer *p) {
+    const rn_real *d = rni_peer_direction(p);
+    rni_wire w = rni_wire_make((uint32_t)p->desc.index, RNI_ROW);
+    double scale = 1;
+    w.dim = p->agent->policy.dim;
+    w.form = p->desc.half ? 2 : sizeof *d;
+    w.round = p->agent->last_round;
+    w.answers = p->row_seal;
+    w.a = aggi_bits(p->agent->curvature);
+    if (p->desc.half)
+        scale = rni_put_halves(p->out + RNI_WIRE_HEAD, d, p->agent->policy.dim);
+    else
+        rni_put_reals(p->out + RNI_WIRE_HEAD, d, p->agent->policy.dim);
+    w.b = aggi_bits(scale);
+    p->owes_row = 0;
+    return rni_peer_letter(p, &w);
+}
+
+static rn_letter rni_peer_goodbye(rn_peer *p) {
+    const rni_wire w = rni_wire_make((uint32_t)p->desc.index, RNI_LEAVE);
+    p->owes_leave = 0;
+    return rni_peer_letter(p, &w);
+}
+
+RN_API int rn_peer_next(rn_peer *p, rn_letter *letter) {
+    if (!p || !letter) return 0;
+    if (!p->owes_leave && !p->owes_join && !p->owes_row) return 0;
+    *letter = p->owes_leave  ? rni_peer_goodbye(p)
+              : p->owes_join ? rni_peer_join(p)
+                             : rni_peer_row(p);
+    return 1;
+}
+
+RN_API void rn_peer_leave(rn_peer *p) {
+    if (!p) return;
+    p->owes_leave = p->left = 1;
+    p->owes_join = p->owes_row = p->waiting = p->joined = 0;
+}
+
+RN_API rn_agent *rn_peer_agent(rn_peer *p) { return p ? p->agent : NULL; }
+RN_API int rn_peer_joined(const rn_peer *p) { return p ? p->joined : 0; }
+RN_API size_t rn_peer_round(const rn_peer *p) { return p ? p->newest : 0; }
+RN_API rn_reason rn_peer_refusal(const rn_peer *p) { return p ? p->refusal : RN_ACCEPTED; }
+
+/* b: the checksum of the plan that the agent is at, or of the one that d answers */
+static rni_saved rni_peer_saved(const rn_peer *p) {
+    rni_saved s;
+    s.magic = RNI_SAVED_PEER;
+    s.run = p->desc.run;
+    s.a = p->desc.index;
+    s.b = p->busy ? p->seal : p->row_seal;
+    return s;
+}
+
+RN_API size_t rn_peer_save_size(const rn_peer *p) {
+    return p ? RNI_SAVED_HEAD + 8 + rn_agent_save_size(p->agent) : 0;
+}
+
+RN_API rn_status rn_peer_save(const rn_peer *p, void *bytes, size_t size) {
+    unsigned char *to = (unsigned char *)bytes;
+    rni_saved saved;
+    rn_status s;
+    if (!p || !bytes) return RN_ERR_ARG;
+    if (size < rn_peer_save_size(p)) return RN_ERR_MEMORY;
+    saved = rni_peer_saved(p);
+    s = rn_agent_save(p->agent, to + RNI_SAVED_HEAD, size - RNI_SAVED_HEAD);
+    if (s == RN_OK) rni_saved_write(&saved, to, rn_agent_save_size(p->agent));
+    return s;
+}
+
+/* It joins again, and goes on with the round that it was in. */
+RN_API rn_status rn_peer_load(rn_peer *p, const void *bytes, size_t size) {
+    const unsigned char *from = (const unsigned char *)bytes;
+    rni_saved saved;
+    rn_status s;
+    if (!p || !bytes) return RN_ERR_ARG;
+    saved = rni_peer_saved(p);
+    s = rni_saved_read(&saved, from, size);
+    if (s == RN_OK) s = rn_agent_load(p->agent, from + RNI_SAVED_HEAD, size - RNI_SAVED_HEAD - 8);
+    if (s != RN_OK) return s;
+    p->seal = p->row_seal = saved.b;
+    p->busy = p->agent->busy;
+    p->left = p->joined = p->waiting = p->owes_row = p->owes_leave = 0;
+    p->newest = 0;
+    p->altered = 0;
+    p->owes_join = 1;
+    return RN_OK;
+}
+
 /* ---- 12 evaluation --------------------------------------------------------------------------- */
 
 typedef struct rni_room {
@@ -5063,76 +7640,162 @@ static rni_room rni_evaluate_layout(aggi_arena *a, const rn_policy *p) {
 
 RN_API size_t rn_evaluate_scratch_size(const rn_env *env, const rn_policy *p) {
     aggi_arena a = aggi_arena_make(NULL, 0);
-    if (!env || !p || rni_play_check(env, p) != RN_OK) return 0;
+    rni_complaint unsaid;
+    if (!env || !p || rni_play_check(env, p, &unsaid) != RN_OK) return 0;
     (void)rni_evaluate_layout(&a, p);
     return aggi_arena_size(&a);
 }
 
-/* one trajectory: its return and its length */
-static rn_status rni_evaluate_trajectory(const rni_play *play, const rni_room *r, size_t horizon,
-                                         double *sum, size_t *length) {
-    const size_t dim = play->env->obs_dim;
-    rn_status s = rni_play_reset(play, r->obs);
-    size_t t = 0;
-    int running = 1;
-    *sum = 0;
-    while (s == RN_OK && running && t < horizon) {
-        double reward = 0;
-        rn_real *now = r->obs + t % 2 * dim, *next = r->obs + (t + 1) % 2 * dim;
-        s = rni_play_act(play, now, r->act);
-        if (s == RN_OK) s = rni_play_move(play, r->act, next, &reward, &running);
-        *sum += reward;
-        t++;
-    }
-    *length = t;
-    return s;
+struct rn_evaluator {
+    rn_env env;
+    rn_policy policy;
+    rn_evaluation_desc desc;
+    rni_room room;
+    rn_real *theta; /* a copy */
+    rn_random random;
+    rn_evaluation sum;
+    size_t done;  /* trajectories */
+    size_t t;     /* steps of the one under way, 0: none is */
+    double total; /* its return so far */
+    int over;
+};
+
+/* rng: of e->random, where that is now */
+static rni_play rni_evaluator_play(const rn_evaluator *e, const rn_real *theta,
+                                   const agg_rng *rng) {
+    rni_play play;
+    play.env = &e->env;
+    play.policy = &e->policy;
+    play.theta = theta;
+    play.rng = rng;
+    play.act_rng = e->desc.sampled ? rng : NULL;
+    play.random_action = 0;
+    play.work = e->room.work;
+    return play;
 }
 
-static rn_status rni_evaluate(const rn_evaluation_desc *d, const rni_play *play, const rni_room *r,
-                              rn_evaluation *out) {
-    const size_t n = d->trajectories ? d->trajectories : 10;
-    const size_t horizon = d->horizon ? d->horizon : 1000;
-    rn_evaluation e;
-    size_t i, length = 0;
-    memset(&e, 0, sizeof e);
-    for (i = 0; i < n; i++) {
-        double sum;
-        const rn_status s = rni_evaluate_trajectory(play, r, horizon, &sum, &length);
-        if (s != RN_OK) return s;
-        e.mean += sum / (double)n;
-        e.length += (double)length / (double)n;
-        if (!i || sum < e.low) e.low = sum;
-        if (!i || sum > e.high) e.high = sum;
-    }
-    *out = e;
+static void rni_evaluator_start(rn_evaluator *e, const rn_evaluation_desc *d, const rn_env *env,
+                                const rn_policy *p) {
+    memset(e, 0, sizeof *e);
+    e->env = *env;
+    e->policy = *p;
+    e->desc = *d;
+    if (!d->trajectories) e->desc.trajectories = 10;
+    if (!d->horizon) e->desc.horizon = 1000;
+    e->random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
+}
+
+static void rni_evaluator_end_trajectory(rn_evaluator *e) {
+    const double n = (double)e->desc.trajectories;
+    e->sum.mean += e->total / n;
+    e->sum.length += (double)e->t / n;
+    if (!e->done || e->total < e->sum.low) e->sum.low = e->total;
+    if (!e->done || e->total > e->sum.high) e->sum.high = e->total;
+    e->done++;
+    e->t = 0;
+    e->total = 0;
+}
+
+/* one step, and before the first one of a trajectory the reset */
+static rn_status rni_evaluator_step(rn_evaluator *e, const rni_play *play) {
+    const size_t dim = e->env.obs_dim, t = e->t;
+    rn_real *now = e->room.obs + t % 2 * dim, *next = e->room.obs + (t + 1) % 2 * dim;
+    rn_status s = t ? RN_OK : rni_play_reset(play, now);
+    double reward = 0;
+    int running = 1;
+    if (s == RN_OK) s = rni_play_act(play, now, e->room.act);
+    if (s == RN_OK) s = rni_play_move(play, e->room.act, next, &reward, &running);
+    if (s != RN_OK) return s;
+    e->total += reward;
+    e->t = t + 1;
+    if (!running || e->t == e->desc.horizon) rni_evaluator_end_trajectory(e);
     return RN_OK;
+}
+
+static rn_status rni_evaluator_run(rn_evaluator *e, const rn_real *theta, size_t budget,
+                                   size_t *used) {
+    const agg_rng rng = rn_random_rng(&e->random);
+    const rni_play play = rni_evaluator_play(e, theta, &rng);
+    rn_status s = RN_OK;
+    for (; s == RN_OK && e->done < e->desc.trajectories && *used < budget; ++*used)
+        s = rni_evaluator_step(e, &play);
+    return s == RN_OK && e->done < e->desc.trajectories ? RN_MORE : s;
 }
 
 RN_API rn_status rn_evaluate(const rn_evaluation_desc *d, const rn_env *env, const rn_policy *p,
                              const rn_real *theta, void *scratch, size_t size, rn_evaluation *out) {
     aggi_arena a = rni_arena_make(scratch, size);
-    rni_room room;
-    rni_play play;
-    rn_random random;
-    agg_rng rng;
+    rni_complaint unsaid;
+    rn_evaluator e;
+    size_t used = 0;
     rn_status s;
     if (!d || !env || !p || !theta || !scratch || !out) return RN_ERR_ARG;
-    s = rni_play_check(env, p);
+    s = rni_play_check(env, p, &unsaid);
     if (s != RN_OK) return s;
-    room = rni_evaluate_layout(&a, p);
+    rni_evaluator_start(&e, d, env, p);
+    e.room = rni_evaluate_layout(&a, p);
     if (a.bad) return RN_ERR_SIZE;
     if (!rni_arena_holds(&a)) return RN_ERR_MEMORY;
-    random = rni_random_make(d->seed, RNI_FOR_EVALUATION, d->stream);
-    rng = rn_random_rng(&random);
-    play.env = env;
-    play.policy = p;
-    play.theta = theta;
-    play.rng = &rng;
-    play.act_rng = d->sampled ? &rng : NULL;
-    play.random_action = 0;
-    play.work = room.work;
-    if (p->prepare) p->prepare(p->self, theta, room.work);
-    return rni_evaluate(d, &play, &room, out);
+    if (p->prepare) p->prepare(p->self, theta, e.room.work);
+    s = rni_evaluator_run(&e, theta, (size_t)-1, &used);
+    if (s == RN_OK) *out = e.sum;
+    return s;
+}
+
+static rn_evaluator *rni_evaluator_layout(aggi_arena *a, const rn_policy *p, rni_room *room,
+                                          rn_real **theta) {
+    rn_evaluator *e = (rn_evaluator *)aggi_take(a, 1, sizeof *e);
+    *theta = aggi_take_real(a, p->dim);
+    *room = rni_evaluate_layout(a, p);
+    return e;
+}
+
+RN_API size_t rn_evaluator_size(const rn_env *env, const rn_policy *p) {
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rni_room room;
+    rn_real *theta;
+    rni_complaint unsaid;
+    if (!env || !p || rni_play_check(env, p, &unsaid) != RN_OK) return 0;
+    (void)rni_evaluator_layout(&a, p, &room, &theta);
+    return aggi_arena_size(&a);
+}
+
+RN_API rn_status rn_evaluator_init(rn_evaluator **evaluator, const rn_evaluation_desc *d,
+                                   const rn_env *env, const rn_policy *p, const rn_real *theta,
+                                   void *memory, size_t size) {
+    aggi_arena a = rni_arena_make(memory, size);
+    rn_evaluator *e;
+    rni_room room;
+    rn_real *copy;
+    rni_complaint unsaid;
+    rn_status s;
+    if (!evaluator || !d || !env || !p || !theta || !memory) return RN_ERR_ARG;
+    s = rni_play_check(env, p, &unsaid);
+    if (s != RN_OK) return s;
+    e = rni_evaluator_layout(&a, p, &room, &copy);
+    if (a.bad) return RN_ERR_SIZE;
+    if (!rni_arena_holds(&a)) return RN_ERR_MEMORY;
+    rni_evaluator_start(e, d, env, p);
+    e->room = room;
+    e->theta = copy;
+    memcpy(copy, theta, p->dim * sizeof *copy);
+    if (p->prepare) p->prepare(p->self, copy, room.work);
+    *evaluator = e;
+    return RN_OK;
+}
+
+RN_API rn_status rn_evaluator_tick(rn_evaluator *e, size_t budget, size_t *used,
+                                   rn_evaluation *out) {
+    size_t count = 0;
+    rn_status s;
+    if (used) *used = 0;
+    if (!e || !out) return RN_ERR_ARG;
+    if (e->over) return RN_ERR_ORDER;
+    s = rni_evaluator_run(e, e->theta, budget, &count);
+    if (used) *used = count;
+    e->over = s != RN_MORE;
+    if (s == RN_OK) *out = e->sum;
+    return s;
 }
 
 RN_API rn_status rn_trainer_evaluate(rn_trainer *t, const rn_env *env, size_t trajectories,
@@ -5230,12 +7893,240 @@ RN_API double rn_theory_trajectories(const rn_assumptions *p, double eps) {
     return 2 * high;
 }
 
+/* ---- 14 explaining --------------------------------------------------------------------------- */
+
+/* aggregators.h has the words for its own fields */
+static void rni_say_agg(aggi_words *w, rn_server_desc d) {
+    agg_desc agg;
+    rni_server_defaults(&d);
+    agg = rni_server_agg(&d);
+    aggi_say(w, "agg.");
+    if (!w->size) return;
+    (void)agg_explain(&agg, w->text + w->used, w->size - w->used);
+    while (w->text[w->used]) w->used++;
+}
+
+/* d: of the server, for its agg; prefix: of its fields */
+static void rni_say_status(aggi_words *w, rn_status s, const rni_complaint *c,
+                           const rn_server_desc *d, const char *prefix) {
+    if (c->agent && s != RN_OK) {
+        aggi_say(w, "agent ");
+        aggi_say_number(w, (double)(c->agent - 1));
+        aggi_say(w, ": ");
+    }
+    if (c->server) aggi_say(w, prefix);
+    if (c->agg)
+        rni_say_agg(w, *d);
+    else if (s != RN_OK && c->words.text)
+        aggi_say_complaint(w, &c->words);
+    else
+        aggi_say(w, rn_status_text(s));
+}
+
+/* all that apply, a line each */
+static void rni_say_hints(aggi_words *w, const rni_check *hint, size_t n, const char *prefix) {
+    rni_complaint c;
+    for (; n; n--, hint++) {
+        if (!hint->fails) continue;
+        (void)rni_refuse(&c, hint);
+        aggi_say(w, "\nhint: ");
+        aggi_say(w, prefix);
+        aggi_say_complaint(w, &c.words);
+    }
+}
+
+#define RNI_SAY_HINTS(w, list, prefix) rni_say_hints(w, list, sizeof(list) / sizeof *(list), prefix)
+
+/* the round in which a schedule has come to 0; 0: none is known */
+static size_t rni_schedule_ends(const rn_schedule *s) {
+    const size_t t = (s->rounds ? s->rounds : 1) + 1;
+    const int asks = s->kind == RN_SCHEDULE_CALLBACK; /* who is not asked before its time */
+    return !asks && aggi_is_zero(rn_schedule_value(s, t)) ? t : 0;
+}
+
+/* clang-format off */
+static void rni_hint_net(aggi_words *w, const rn_net_desc *d) {
+    const rni_check list[] = {
+        {d->gaussian && aggi_is_zero(d->log_std), RN_OK,
+         "the net's log_std is 0: at first actions are drawn with a deviation of 1", {0}},
+        {!d->hidden[0] && d->hidden[1], RN_OK,
+         "the net's hidden[0] is 0, hidden[1] is #: layers end at the first 0, so it is linear",
+         {(double)d->hidden[1]}}};
+    RNI_SAY_HINTS(w, list, "");
+}
+
+static void rni_hint_method(aggi_words *w, const rn_method *m, const rn_policy *p) {
+    const rni_check list[] = {
+        {aggi_is_zero(m->discount) && m->horizon != 1, RN_OK,
+         "method.discount is 0: an action is judged by the reward of its own step alone", {0}}};
+    RNI_SAY_HINTS(w, list, "");
+    if (p->work_size == rni_net_work_size) rni_hint_net(w, &((const rn_net *)p->self)->desc);
+}
+
+static void rni_hint_server(aggi_words *w, const rn_server_desc *d, const char *prefix) {
+    const size_t gamma = rni_schedule_ends(&d->gamma), eta = rni_schedule_ends(&d->eta);
+    const rni_check list[] = {
+        {gamma > 0, RN_OK, "gamma is 0 from round # on: then theta stands still", {(double)gamma}},
+        {eta > 0, RN_OK, "eta is 0 from round # on: then no new gradient counts", {(double)eta}},
+        {!d->aggregate && d->agg.rule == AGG_MEAN && d->agg.f, RN_OK,
+         "agg.f is #, but the mean survives no adversary", {(double)d->agg.f}}};
+    RNI_SAY_HINTS(w, list, prefix);
+}
+
+/* an agent with the self of agent 0, which is seldom one without a state; 0: none */
+static size_t rni_shared_self(const rn_trainer_desc *d) {
+    size_t i = 1;
+    if (!d->envs || !d->envs[0].self) return 0;
+    while (i < d->agents && d->envs[i].self != d->envs[0].self) i++;
+    return i < d->agents ? i : 0;
+}
+
+/* agents that attack: in desc.attacks a zeroed one flips signs, which is easily forgotten */
+static size_t rni_count_attacks(const rn_trainer_desc *d) {
+    size_t i, count = d->attacks ? 0 : d->adversaries;
+    for (i = 0; i < d->agents && d->attacks; i++) count += d->attacks[i].kind != RN_ATTACK_NONE;
+    return count;
+}
+
+/* the first of desc.attacks that is a mimic of honest row `honest` or of one behind it, which there
+   is not; desc.agents: none is */
+static size_t rni_lost_mimic(const rn_trainer_desc *d, size_t honest) {
+    size_t i = 0;
+    for (; i < d->agents && d->attacks; i++) {
+        const rn_attack *a = &d->attacks[i];
+        if (a->kind == RN_ATTACK_VECTOR && !a->make && a->vector.kind == AGG_ATTACK_MIMIC &&
+            a->knows == RN_KNOWS_ALL && a->vector.target >= honest)
+            return i;
+    }
+    return d->agents;
+}
+
+static void rni_hint_trainer(aggi_words *w, const rn_trainer_desc *d) {
+    const size_t f = d->server.agg.f, twin = rni_shared_self(d), bad = rni_count_attacks(d);
+    const size_t honest = d->agents - bad, mimic = rni_lost_mimic(d, honest);
+    const rni_check list[] = {
+        {twin > 0, RN_OK,
+         "envs[0].self and envs[#].self are the same: each agent needs a state of its own",
+         {(double)twin}},
+        {!d->attacks && !d->server.aggregate && bad > f, RN_OK,
+         "adversaries is #, server.agg.f is #: more than the rule is asked to survive",
+         {(double)bad, (double)f}},
+        {d->attacks && !d->server.aggregate && bad > f, RN_OK,
+         "attacks has # adversaries, server.agg.f is #: more than the rule is asked to survive",
+         {(double)bad, (double)f}},
+        {mimic < d->agents, RN_OK,
+         "attacks[#]: a mimic's target is one of the # honest, from 0; it will send nothing",
+         {(double)mimic, (double)honest}}};
+    RNI_SAY_HINTS(w, list, "");
+}
+
+/* clang-format on */
+
+RN_API rn_status rn_net_explain(const rn_net_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    rn_status s = RN_ERR_ARG;
+    rni_complaint c;
+    rn_net net;
+    memset(&c, 0, sizeof c);
+    memset(&net, 0, sizeof net);
+    if (d) net.desc = *d;
+    if (d) s = rni_net_shape(&net, &c);
+    rni_say_status(&w, s, &c, NULL, "");
+    if (s == RN_OK) rni_hint_net(&w, d);
+    return s;
+}
+
+RN_API rn_status rn_agent_explain(const rn_agent_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rn_status s = RN_ERR_ARG;
+    rni_complaint c;
+    rn_agent *none;
+    memset(&c, 0, sizeof c);
+    if (d) s = rni_agent_place(*d, &a, &none, &c);
+    rni_say_status(&w, s, &c, NULL, "");
+    if (s == RN_OK) rni_hint_method(&w, &d->method, &d->policy);
+    return s;
+}
+
+RN_API rn_status rn_server_explain(const rn_server_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rn_status s = RN_ERR_ARG;
+    rni_complaint c;
+    rn_server *none;
+    memset(&c, 0, sizeof c);
+    if (d) s = rni_server_place(*d, &a, &none, &c);
+    rni_say_status(&w, s, &c, d, "");
+    if (s == RN_OK) rni_hint_server(&w, d, "");
+    return s;
+}
+
+RN_API rn_status rn_peer_explain(const rn_peer_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rn_status s = RN_ERR_ARG;
+    rni_complaint c;
+    rn_peer *none;
+    memset(&c, 0, sizeof c);
+    if (d) s = rni_peer_place(d, &a, &none, &c);
+    rni_say_status(&w, s, &c, NULL, "");
+    if (s == RN_OK) rni_hint_method(&w, &d->agent.method, &d->agent.policy);
+    return s;
+}
+
+RN_API rn_status rn_hub_explain(const rn_hub_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rn_status s = RN_ERR_ARG;
+    rn_server_desc server;
+    rni_complaint c;
+    rn_hub *none;
+    memset(&c, 0, sizeof c);
+    memset(&server, 0, sizeof server);
+    if (d) server = rni_hub_server_desc(d);
+    if (d) s = rni_hub_place(d, &a, &none, &c);
+    rni_say_status(&w, s, &c, &server, "server.");
+    if (s == RN_OK) rni_hint_server(&w, &server, "server.");
+    return s;
+}
+
+RN_API rn_status rn_trainer_explain(const rn_trainer_desc *d, char *text, size_t size) {
+    aggi_words w = aggi_words_make(text, size);
+    aggi_arena a = aggi_arena_make(NULL, 0);
+    rn_status s = RN_ERR_ARG;
+    rn_server_desc server;
+    rni_complaint c;
+    rn_trainer *none;
+    memset(&c, 0, sizeof c);
+    memset(&server, 0, sizeof server);
+    if (d) server = rni_trainer_server_desc(d);
+    if (d) s = rni_trainer_place(d, &a, &none, &c);
+    rni_say_status(&w, s, &c, &server, "server.");
+    if (s != RN_OK) return s;
+    rni_hint_method(&w, &d->method, &d->policy);
+    rni_hint_server(&w, &server, "server.");
+    rni_hint_trainer(&w, d);
+    return s;
+}
+
 AGGI_END_CODE
 #endif /* RESNHARPG_IMPLEMENTATION */
 
 /* CHANGELOG  the first number changes when your code may have to, the second when something is
    added or results get other bits or saved states another form, the third when neither. Both
    headers have one version.
+   0.5.0 (2026-11) rn_hub and rn_peer: a federation as bytes, for any transport; late and stale
+                   rows, rn_server_update_from; method.lookahead. server.watch: evidence over rounds
+                   of who lies. Attacks: knows, wait and ramp, make (yours), poisoned rewards; all
+                   that aggregators.h has, "worst" among them, with scratch and memory filled in.
+                   rn_trainer_explain and its like say what is wrong with a desc. Refused now: gamma
+                   or eta of 0 in round 1, gamma below 0, eta over 1. progress.still, late, cosine,
+                   evidence. rn_make_trainer_desc has another recipe, that survives "worst": CWTM
+                   alone, batch 8, gamma 0.16 to 0.004 in 100 rounds (`make attacks`); both recipes
+                   end above 0. A tick is bounded by work: its budget and `used` count sums and
+                   aggregation too, and agents take turns; rn_evaluator evaluates in ticks. Saved
+                   states have another form (those of 0.4 are refused: RN_ERR_FORMAT).
    0.4.0 (2026-11) method.tuned: agents that choose eta and the weight of v themselves. server.kl:
                    the step from a budget; rn_agent_curvature, rn_server_update_with,
                    rn_make_tuned_trainer_desc.

@@ -73,9 +73,12 @@ static void run_act(workload *t) {
 
 #define FORWARD(suffix, attribute, vec)                                                            \
     attribute BENCH_UNUSED static void forward##suffix(workload *t) {                              \
-        rni_pass p = rni_net_pass(&t->net, t->obs, NULL, NULL, NULL);                              \
+        rni_pass p;                                                                                \
+        memset(&p, 0, sizeof p);                                                                   \
+        p.net = &t->net;                                                                           \
+        p.obs = t->obs;                                                                            \
         p.w = rni_net_start(&t->net, t->theta, t->T, t->work);                                     \
-        RNI_FOR_BLOCKS(&p, t->T) {                                                                 \
+        RNI_FOR_BLOCKS(&p, 0, t->T) {                                                              \
             rni_net_forward(rni_is##suffix, &p);                                                   \
             rni_net_head(&p);                                                                      \
         }                                                                                          \
@@ -169,6 +172,8 @@ static rn_trainer *learn(workload *t, cartpole *poles) {
     rn_trainer *trainer = NULL;
     for (int i = 0; i < AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, F, envs, t->policy);
+    d.method.batch = 2; /* as when the times of the README were taken */
+    d.server.agg.pre[1] = AGG_PRE_NONE;
     /* never 0: a theta that stands still saves the second trajectory */
     d.server.gamma = rn_schedule_linear(0.08, 1e-6, LEARN);
     d.adversaries = F;

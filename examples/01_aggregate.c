@@ -5,23 +5,15 @@
    Build: cc -O2 -I. examples/01_aggregate.c -o 01_aggregate -lm && ./01_aggregate */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
+#include "random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { N = 10, F = 3, HONEST = N - F, DIM = 8 };
 
-/* Honest agents send the truth plus noise. Any source of random bits will do: here splitmix64. */
-static uint64_t random_bits(uint64_t *state) {
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static float noise(uint64_t *state) {
-    return (float)((double)(random_bits(state) >> 11) / 9007199254740992.0 - 0.5);
-}
+/* Honest agents send the truth plus noise. */
+static float noise(uint64_t *state) { return (float)(random_uniform(state) - 0.5); }
 
 static void make_rows(float x[N][DIM], float mean[DIM]) {
     uint64_t seed = 1;
@@ -56,7 +48,10 @@ static void naive_mean(float x[N][DIM], float *out) {
    result. */
 static agg_status run(agg_rule rule, const float *const *rows, float *out, double *weight,
                       double *suspicion) {
+    uint64_t state = 1;
     agg_desc desc = agg_make_desc(rule, N, DIM, F);
+    desc.rng.next = random_bits; /* some rules draw coordinates */
+    desc.rng.self = &state;
     size_t size = agg_scratch_size(&desc); /* 0 if the rule cannot do this: the status says why */
     void *scratch = malloc(size ? size : 1);
     agg_report report = {0};
@@ -80,6 +75,26 @@ static void print_report(agg_rule rule, const float *const *rows) {
                i < HONEST ? "" : who[i - HONEST]);
 }
 
+/* is each rule as near as its lambda says? */
+static int judge(const float *const *rows, const float *mean) {
+    float out[DIM];
+    double diameter = 0;
+    for (int i = 0; i < HONEST; i++)
+        for (int j = 0; j < i; j++) diameter = fmax(diameter, distance(rows[i], rows[j]));
+    int kept = 0, rules = 0;
+    for (int r = 0; r < AGG_RULE_COUNT; r++) {
+        const double lambda = agg_lambda((agg_rule)r, N, F, DIM);
+        if (lambda < 0 || lambda > 1e300) continue;
+        rules++;
+        kept += run((agg_rule)r, rows, out, NULL, NULL) <= AGG_INEXACT &&
+                distance(out, mean) <= lambda * diameter;
+    }
+    printf("\nVerdict: one liar is enough for the mean; %d of %d rules with a lambda kept their "
+           "promise\n",
+           kept, rules);
+    return kept == rules;
+}
+
 int main(void) {
     float x[N][DIM], mean[DIM], out[DIM];
     const float *rows[N];
@@ -95,7 +110,10 @@ int main(void) {
         agg_rule rule = (agg_rule)r;
         agg_status status = run(rule, rows, out, NULL, NULL);
         if (status > AGG_INEXACT) {
-            printf("  %-12s %-10s %s\n", agg_rule_name(rule), "-", agg_status_text(status));
+            char why[128];
+            agg_desc desc = agg_make_desc(rule, N, DIM, F);
+            agg_explain(&desc, why, sizeof why);
+            printf("  %-12s %-10s %s\n", agg_rule_name(rule), "-", why);
             continue;
         }
         double lambda = agg_lambda(rule, N, F, DIM);
@@ -109,5 +127,5 @@ int main(void) {
     }
     print_report(AGG_MDA, rows);
     print_report(AGG_CWTM, rows);
-    return 0;
+    return !judge(rows, mean);
 }

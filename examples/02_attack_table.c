@@ -1,4 +1,4 @@
-/* 02: every rule against every attack. One number per pair: how far the result lands from the mean
+/* 02: every rule against ten attacks. One number per pair: how far the result lands from the mean
    of the honest rows, in units of their diameter (the largest distance between two of them),
    averaged over random instances.
    The idea: no rule is best everywhere, a rule is as good as its worst column, and the mean has a
@@ -6,31 +6,21 @@
    Build: cc -O2 -I. examples/02_attack_table.c -o 02_attack_table -lm && ./02_attack_table t.svg */
 #define AGGREGATORS_IMPLEMENTATION
 #include "aggregators.h"
+#include "explain.h"
+#include "options.h"
 #include "plot.h"
-#include <stdlib.h>
+#include "random.h"
 
 enum { N = 15, F = 3, HONEST = N - F, DIM = 32, INSTANCES = 200 };
 
 /* columns: no attack, the attacks, the worst of them; rows: the rules, then some after NNM */
-/* those that need no desc, trusted row or random numbers */
-enum { RULES = AGG_SMEA + 1, ATTACKS = AGG_ATTACK_NAN + 1 };
-enum { COLS = 1 + ATTACKS + 1, NNM_ROWS = 5, ROWS = RULES + NNM_ROWS };
+enum { ATTACKS = 10, WORST = 1 + ATTACKS, COLS };
+static const agg_attack_kind attacks[ATTACKS] = {
+    AGG_ATTACK_SIGN_FLIP, AGG_ATTACK_NOISE,    AGG_ATTACK_GAUSSIAN, AGG_ATTACK_ZERO,
+    AGG_ATTACK_IPM,       AGG_ATTACK_ALIE,     AGG_ATTACK_MIMIC,    AGG_ATTACK_NAN,
+    AGG_ATTACK_MIN_MAX,   AGG_ATTACK_FANG_TRIM};
+enum { NNM_ROWS = 5, ROWS = AGG_RULE_COUNT + NNM_ROWS };
 static const agg_rule after_nnm[NNM_ROWS] = {AGG_CWTM, AGG_MEAMED, AGG_CWMED, AGG_KRUM, AGG_GM};
-
-/* splitmix64 */
-static uint64_t random_bits(void *self) {
-    uint64_t *state = (uint64_t *)self, z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* the sum of twelve uniform numbers is near enough */
-static double normal(uint64_t *state) {
-    double s = -6;
-    for (int i = 0; i < 12; i++) s += (double)(random_bits(state) >> 11) / 9007199254740992.0;
-    return s;
-}
 
 static double distance(const float *a, const float *b) {
     double s = 0;
@@ -42,10 +32,10 @@ static double distance(const float *a, const float *b) {
 static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
     double diameter = 0;
     for (int k = 0; k < DIM; k++) {
-        const double truth = 2 * normal(state);
+        const double truth = 2 * random_normal(state);
         mean[k] = 0;
         for (int i = 0; i < N; i++) { /* the adversaries' rows too: what they would have sent */
-            x[i][k] = (float)(truth + normal(state));
+            x[i][k] = (float)(truth + random_normal(state));
             if (i < HONEST) mean[k] += x[i][k] / HONEST;
         }
     }
@@ -54,104 +44,93 @@ static double make_honest(float x[N][DIM], float mean[DIM], uint64_t *state) {
     return diameter;
 }
 
-/* kind -1: no adversaries */
-static void attack(int kind, float x[N][DIM], const float *const *rows, uint64_t *state) {
+/* enough for all: agg_scratch_size() and agg_attack_scratch_size() tell how much */
+static char scratch[1 << 17];
+
+static void attack(agg_attack_kind kind, float x[N][DIM], const float *const *rows, uint64_t *s) {
     agg_attack_desc a;
     memset(&a, 0, sizeof a);
-    a.n = N;
-    a.f = F;
-    a.kind = (agg_attack_kind)kind;
-    a.rng.next = random_bits;
-    a.rng.self = state;
-    for (int i = HONEST; kind >= 0 && i < N; i++)
+    a.n = N, a.f = F, a.kind = kind, a.rng.next = random_bits, a.rng.self = s;
+    a.scratch = scratch, a.scratch_size = sizeof scratch;
+    for (int i = HONEST; i < N; i++)
         if (agg_attack(&a, rows, HONEST, DIM, x[i], x[i]) != AGG_OK) exit(1);
 }
 
-static agg_desc describe(int row) {
-    int plain = row < RULES;
-    agg_desc d = agg_make_desc(plain ? (agg_rule)row : after_nnm[row - RULES], N, DIM, F);
+static agg_desc describe(int row, uint64_t *state) {
+    int plain = row < AGG_RULE_COUNT;
+    agg_desc d = agg_make_desc(plain ? (agg_rule)row : after_nnm[row - AGG_RULE_COUNT], N, DIM, F);
     if (!plain) d.pre[0] = AGG_PRE_NNM;
+    d.rng.next = random_bits;
+    d.rng.self = state;
     return d;
 }
 
 static void measure(double error[ROWS][COLS]) {
-    uint64_t state = 2;
-    size_t size = 0;
-    for (int r = 0; r < ROWS; r++) {
-        agg_desc d = describe(r);
-        size = agg_scratch_size(&d) > size ? agg_scratch_size(&d) : size;
-    }
-    void *scratch = malloc(size);
+    uint64_t state = 2, own = 3; /* the rows do not depend on what the rules draw */
     for (int t = 0; t < INSTANCES; t++)
-        for (int c = 0; c < COLS - 1; c++) {
+        for (int c = 0; c < WORST; c++) {
             float x[N][DIM], mean[DIM], out[DIM];
             const float *rows[N];
             double diameter = make_honest(x, mean, &state);
             for (int i = 0; i < N; i++) rows[i] = x[i];
-            attack(c - 1, x, rows, &state);
+            if (c) attack(attacks[c - 1], x, rows, &state);
             for (int r = 0; r < ROWS; r++) {
-                agg_desc d = describe(r);
-                if (agg_aggregate(&d, rows, out, scratch, size, NULL) > AGG_INEXACT) exit(1);
+                agg_desc d = describe(r, &own);
+                const agg_status s = agg_aggregate(&d, rows, out, scratch, sizeof scratch, NULL);
+                if (explain_agg(s, &d) > AGG_INEXACT) exit(1);
                 error[r][c] += distance(out, mean) / diameter / INSTANCES;
             }
         }
     for (int r = 0; r < ROWS; r++)
-        for (int c = 0; c < COLS - 1; c++)
-            error[r][COLS - 1] = fmax(error[r][COLS - 1], error[r][c]);
-    free(scratch);
+        for (int c = 0; c < WORST; c++) error[r][WORST] = fmax(error[r][WORST], error[r][c]);
 }
 
-static void print_table(double error[ROWS][COLS], const char *const *row, const char *const *col) {
-    for (int line = 0; line < 2; line++) { /* "sign flipping" on two lines */
-        printf("\n%-14s", "");
-        for (int c = 0; c < COLS; c++) {
-            const char *blank = strchr(col[c], ' ');
-            const int first = blank ? (int)(blank - col[c]) : 0; /* letters of the upper line */
-            printf(" %8.*s", line ? 8 : first, line && blank ? blank + 1 : col[c]);
-        }
+/* the rule whose worst column is the least bad: is it the best in the others too? */
+static int judge(double error[ROWS][COLS], const char *const *row) {
+    int best = 0, beaten = 0;
+    for (int r = 1; r < ROWS; r++)
+        if (error[r][WORST] < error[best][WORST]) best = r;
+    for (int c = 0; c < WORST; c++) {
+        int r = 0;
+        while (r < ROWS && error[r][c] > error[best][c] - 0.01) r++;
+        beaten += r < ROWS;
     }
-    for (int r = 0; r < ROWS; r++) {
-        printf("\n%-14s", row[r]);
-        for (int c = 0; c < COLS; c++)
-            printf(error[r][c] < 9.9995 ? " %8.3f" : " %8.3g", error[r][c]);
-    }
-    printf("\n");
-}
-
-static int draw(const char *path, const char *note, const plot_heat *table) {
-    plot p;
-    if (plot_open(&p, path, 900, 620, "Every rule against every attack") != 0) return -1;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
-    plot_heatmap(&p, plot_make_box(118, 106, 764, 456), table);
-    return plot_close(&p);
+    printf("\nVerdict: at worst %s is %.2f diameters off and the mean %.2f; but in %d of the other "
+           "%d columns some rule beats %s\n",
+           row[best], error[best][WORST], error[AGG_MEAN][WORST], beaten, WORST, row[best]);
+    return beaten > 0 && best != AGG_MEAN;
 }
 
 int main(int argc, char **argv) {
     static double error[ROWS][COLS];
     char nnm_name[NNM_ROWS][32], note[160];
-    const char *row[ROWS], *col[COLS], *path = argc > 1 ? argv[1] : "build/attack_table.svg";
-    if (argc > 2 || path[0] == '-') {
-        printf("usage: 02_attack_table [file.svg]\nPrints the error of every rule under every "
-               "attack and draws it\ninto file.svg (build/attack_table.svg).\n");
-        return argc == 2 && strcmp(path, "--help") == 0 ? 0 : 2;
-    }
-    col[0] = "no attack", col[COLS - 1] = "worst";
-    for (int a = 0; a < ATTACKS; a++) col[1 + a] = agg_attack_name((agg_attack_kind)a);
-    for (int r = 0; r < RULES; r++) row[r] = agg_rule_name((agg_rule)r);
+    const char *row[ROWS], *col[COLS];
+    option file = {
+        "file.svg", "what to draw (build/attack_table.svg)", "build/attack_table.svg", 0, 0, 0};
+    options_read(argc, argv, &file, 1, "usage: 02_attack_table [file.svg]\n");
+    col[0] = "no attack", col[WORST] = "worst";
+    for (int a = 0; a < ATTACKS; a++) col[1 + a] = agg_attack_name(attacks[a]);
+    for (int r = 0; r < AGG_RULE_COUNT; r++) row[r] = agg_rule_name((agg_rule)r);
     for (int k = 0; k < NNM_ROWS; k++) {
         snprintf(nnm_name[k], sizeof nnm_name[k], "NNM + %s", agg_rule_name(after_nnm[k]));
-        row[RULES + k] = nnm_name[k];
+        row[AGG_RULE_COUNT + k] = nnm_name[k];
     }
     snprintf(note, sizeof note,
              "distance to the mean of the honest rows, in honest diameters: %d of %d rows are "
              "Byzantine, dimension %d, mean of %d instances",
              F, N, DIM, INSTANCES);
     measure(error);
-    printf("%s\n", note);
-    print_table(error, row, col);
     const plot_heat table = {
-        ROWS,           COLS,    error[0], row, col, {0.05, 2, 1}, "error / honest diameter",
-        RULES, COLS - 1};
-    if (draw(path, note, &table) != 0) return fprintf(stderr, "cannot write %s\n", path), 1;
-    return printf("\nwrote %s\n", path), 0;
+        ROWS,           COLS, error[0], row, col, {0.05, 2, 1}, "error / honest diameter",
+        AGG_RULE_COUNT, WORST};
+    printf("%s\n\n", note);
+    plot_terminal_heatmap(stdout, &table);
+    plot p;
+    if (plot_open(&p, file.text, 900, 800, "Every rule against ten attacks") != 0)
+        return fprintf(stderr, "cannot write %s\n", file.text), 1;
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
+    plot_heatmap(&p, plot_make_box(118, 106, 764, 636), &table);
+    const int good = judge(error, row);
+    printf("wrote %s\n", file.text);
+    return plot_close(&p) != 0 || !good;
 }

@@ -6,12 +6,16 @@
        plot_text(&p, 20, 50, PLOT_LEFT, "note", "smaller words below the title");
        plot_heatmap(&p, plot_make_box(120, 90, 700, 400), &heat);
        return plot_close(&p);      // 0 if every byte reached the file
+       plot_letters(&p);           // after plot_open: panels are (a), (b), ..
+       plot_keep(&p, "figure.csv"); // the numbers of the curves too
 
        plot_chart chart = {"CartPole", "rounds", "return", {0, 400, 0}, {0, 500, 0}, curves, 4};
        plot_legend(&p, 60, 60, curves, 4);
        plot_box page = plot_make_box(60, 80, 820, 480);
        plot_curves(&p, plot_cell(page, 2, 3, 0, 1), &chart);      // row 0, column 1 of 2 x 3
+       plot_named_curves(&p, plot_cell_for_names(page, 2, 3, 0, 2, 70), &chart); // names at the end
        plot_terminal(stdout, &chart, 80, 16, colour);             // the same chart in characters
+       plot_terminal_heatmap(stdout, &heat);
 
    A figure is a page in pixels, y down. A panel is a box on it. A scale maps values to 0..1, linear
    or logarithmic; axes and colour bars take their ticks from it. Colours are CSS classes, defined
@@ -19,7 +23,7 @@
        text classes    title, label, note
        lines           axis, grid
        fills           k0 .. k23, a ramp from calm to loud; t0 .. t23 is readable text on top of it
-       curves          c0 .. c7, and b0 .. b7 for the bands around them
+       curves          c0 .. c7, b0 .. b7 for the bands around them, m0 .. m7 for their marks
    A new kind of panel is a function that takes the plot, a box and a struct of data. */
 #ifndef PLOT_H
 #define PLOT_H
@@ -38,7 +42,9 @@
 
 typedef struct plot {
     FILE *out;
+    FILE *data; /* the numbers of the curves, or NULL */
     int styled; /* the colours of curves are in the file: written when first needed */
+    int letter; /* of the next panel, or 0 */
 } plot;
 
 typedef struct plot_box {
@@ -54,7 +60,7 @@ typedef enum plot_align { PLOT_LEFT, PLOT_CENTRE, PLOT_RIGHT } plot_align;
 
 typedef struct plot_heat {
     size_t rows, cols;
-    const double *value;          /* rows x cols */
+    const double *value;          /* rows x cols; NAN: an empty place */
     const char *const *row_label; /* rows */
     const char *const *col_label; /* cols; a long one is broken at its first blank */
     plot_scale scale;
@@ -222,8 +228,8 @@ PLOT_FN void plot_line(plot *p, double x0, double y0, double x1, double y1, cons
 
 /* 0, or -1 if it cannot */
 PLOT_FN int plot_open(plot *p, const char *path, double w, double h, const char *title) {
+    memset(p, 0, sizeof *p);
     p->out = fopen(path, "w");
-    p->styled = 0;
     if (!p->out) return -1;
     fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" "
@@ -237,9 +243,21 @@ PLOT_FN int plot_open(plot *p, const char *path, double w, double h, const char 
     return 0;
 }
 
+/* from here on charts with a title are (a), (b), .. */
+PLOT_FN void plot_letters(plot *p) { p->letter = 'a'; }
+
+/* The numbers of all curves that are drawn from here on, so that others can compare: a CSV with a
+   row for each of x, y and, if there is a band, lo and hi. 0, or -1 if it cannot */
+PLOT_FN int plot_keep(plot *p, const char *path) {
+    p->data = fopen(path, "w");
+    if (p->data) fprintf(p->data, "panel,curve,row,values\n");
+    return p->data ? 0 : -1;
+}
+
 PLOT_FN int plot_close(plot *p) {
     fprintf(p->out, "</svg>\n");
-    int bad = ferror(p->out);
+    int bad = ferror(p->out) || (p->data && ferror(p->data));
+    if (p->data && fclose(p->data) != 0) bad = 1;
     return fclose(p->out) != 0 || bad ? -1 : 0;
 }
 
@@ -272,9 +290,10 @@ PLOT_FN void plot_colour_bar(plot *p, plot_box b, const plot_scale *s, const cha
     plot_text(p, b.x - 12, b.y + b.h - 1, PLOT_RIGHT, "note", label);
 }
 
-/* y: last baseline */
+/* y: last baseline. Broken at the first blank or at the last, so that the longer line is short. */
 PLOT_FN void plot_column_label(plot *p, double x, double y, double width, const char *s) {
-    const char *blank = strchr(s, ' ');
+    const char *blank = strchr(s, ' '), *last = strrchr(s, ' ');
+    if (blank && strlen(blank + 1) > (size_t)(last - s)) blank = last;
     if (blank && (double)strlen(s) * 6.5 > width) {
         plot_text_n(p, x, y - 15, PLOT_CENTRE, "label", s, (size_t)(blank - s));
         s = blank + 1;
@@ -296,6 +315,7 @@ PLOT_FN void plot_heatmap(plot *p, plot_box b, const plot_heat *h) {
             char css[16], text[32];
             int shade = plot_shade(&h->scale, v);
             if (c == 0) plot_text(p, b.x - 8, y + ch / 2 + 4, PLOT_RIGHT, "label", h->row_label[r]);
+            if (isnan(v)) continue;
             snprintf(css, sizeof css, "k%d", shade);
             plot_rect(p, plot_make_box(x + 1, y + 1, cw - 2, ch - 2), 3, css);
             snprintf(css, sizeof css, "t%d", shade);
@@ -334,23 +354,28 @@ PLOT_FN plot_box plot_cell(plot_box page, size_t rows, size_t cols, size_t row, 
                          w - left - right, h - top - bottom);
 }
 
+/* Hues that stay apart with red, green or blue weak eyes (after Okabe and Ito), and each has a mark
+   of its own. Bands of more than three curves would be mud: they show while the pointer is on a
+   curve or its name. */
 PLOT_FN void plot_curve_style(plot *p) {
-    static const char *const light[PLOT_COLOURS] = {"0b62b8", "d1353f", "14845a", "c77700",
-                                                    "7a3fb0", "00889c", "a3407f", "6b7580"};
-    static const char *const dark[PLOT_COLOURS] = {"5aa9ff", "ff6b70", "3ecf8e", "ffb347",
-                                                   "bb8cff", "3fd0e6", "f584c4", "a3adb8"};
+    static const char *const light[PLOT_COLOURS] = {"0060a8", "c44e00", "00805c", "a87800",
+                                                    "b0528c", "2f9fd6", "3a3f46", "8a5a3c"};
+    static const char *const dark[PLOT_COLOURS] = {"4aa3ff", "ff8a3c", "2fd3a0", "f0c040",
+                                                   "f08cc8", "8fdcff", "d5dae0", "c9a184"};
     if (p->styled++) return;
-    fprintf(p->out,
-            "<style>\n.panel{font-size:13px;font-weight:600}.dashed{stroke-dasharray:6 4}\n");
+    fprintf(p->out, "<style>\n.panel{font-size:13px;font-weight:600}.dashed{stroke-dasharray:6 4}\n"
+                    ".name{font-size:11px}.many .band{opacity:0}.many:hover .band{opacity:.28}"
+                    ".many:hover .line{stroke-width:3.5}\n");
     for (int i = 0; i < PLOT_COLOURS; i++)
         fprintf(
             p->out,
             ".c%d{stroke:#%s;fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}"
-            ".b%d{fill:#%s;opacity:.16}\n",
-            i, light[i], i, light[i]);
+            ".b%d{fill:#%s;opacity:.16}.m%d{fill:#%s}\n",
+            i, light[i], i, light[i], i, light[i]);
     fprintf(p->out, "@media (prefers-color-scheme:dark){\n");
     for (int i = 0; i < PLOT_COLOURS; i++)
-        fprintf(p->out, ".c%d{stroke:#%s}.b%d{fill:#%s}\n", i, dark[i], i, dark[i]);
+        fprintf(p->out, ".c%d{stroke:#%s}.b%d{fill:#%s}.m%d{fill:#%s}\n", i, dark[i], i, dark[i], i,
+                dark[i]);
     fprintf(p->out, "}\n</style>\n");
 }
 
@@ -363,17 +388,28 @@ PLOT_FN double plot_y(plot_box b, const plot_chart *c, double v) {
 }
 
 /* Points of a path, forwards or backwards; those within four pixels of the last one drawn are left
-   out. */
+   out. In y too: a single bad round is what a reader looks for. */
 PLOT_FN void plot_points(plot *p, plot_box b, const plot_chart *c, const plot_curve *k,
                          const double *y, int back) {
-    double last = -1e9;
+    double last_x = -1e9, last_y = 0;
     for (size_t j = 0; j < k->n; j++) {
         const size_t i = back ? k->n - 1 - j : j;
-        const double x = plot_x(b, c, k->x[i]);
-        if (fabs(x - last) < 4 && j + 1 < k->n) continue;
-        fprintf(p->out, "%s%.1f %.1f", j == 0 && !back ? "M" : "L", x, plot_y(b, c, y[i]));
-        last = x;
+        const double x = plot_x(b, c, k->x[i]), to = plot_y(b, c, y[i]);
+        if (fabs(x - last_x) < 4 && fabs(to - last_y) < 4 && j + 1 < k->n) continue;
+        fprintf(p->out, "%s%.1f %.1f", j == 0 && !back ? "M" : "L", x, to);
+        last_x = x;
+        last_y = to;
     }
+}
+
+PLOT_FN void plot_panel_title(plot *p, plot_box b, const char *title) {
+    char text[160];
+    if (!title) return;
+    if (p->letter)
+        snprintf(text, sizeof text, "(%c) %s", p->letter++, title);
+    else
+        snprintf(text, sizeof text, "%s", title);
+    plot_text(p, b.x, b.y - 10, PLOT_LEFT, "panel", text);
 }
 
 PLOT_FN void plot_axes(plot *p, plot_box b, const plot_chart *c) {
@@ -389,7 +425,7 @@ PLOT_FN void plot_axes(plot *p, plot_box b, const plot_chart *c) {
     plot_line(p, b.x, b.y + b.h, b.x + b.w, b.y + b.h, "axis");
     max = (size_t)(b.w / 45);
     plot_axis_x(p, b, &c->x, max < 3 ? 3 : max < 12 ? max : 12);
-    if (c->title) plot_text(p, b.x, b.y - 10, PLOT_LEFT, "panel", c->title);
+    plot_panel_title(p, b, c->title);
     if (c->x_label) plot_text(p, b.x + b.w / 2, b.y + b.h + 36, PLOT_CENTRE, "note", c->x_label);
     if (!c->y_label) return;
     fprintf(p->out, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", b.x - 42, b.y + b.h / 2);
@@ -397,27 +433,137 @@ PLOT_FN void plot_axes(plot *p, plot_box b, const plot_chart *c) {
     fprintf(p->out, "</g>\n");
 }
 
-/* Bands first, lines on top of all of them. Axes stand outside the box: plot_cell() leaves room for
-   them. */
-PLOT_FN void plot_curves(plot *p, plot_box b, const plot_chart *c) {
+PLOT_FN void plot_mark(plot *p, double x, double y, int colour) {
+    static const char *const shape[PLOT_COLOURS] = {
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",              /* circle */
+        "m-3.2-3.2h6.4v6.4h-6.4z",                                   /* square */
+        "m0-4.4l4 7h-8z",                                            /* triangle */
+        "m0-4.6l4 4.6l-4 4.6l-4-4.6z",                               /* diamond */
+        "m0 4.4l4-7h-8z",                                            /* triangle, point down */
+        "m-1.2-4h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8v-2.4h2.8z", /* cross */
+        "m-4-1.5h8v3h-8z",                                           /* bar */
+        "m-1.5-4h3v8h-3z",                                           /* bar, upright */
+    };
+    const int k = colour % PLOT_COLOURS;
+    const int form = (colour + colour / PLOT_COLOURS) % PLOT_COLOURS; /* as colours come again */
+    fprintf(p->out, "<path class=\"m%d\" d=\"M%.1f %.1f%s\"/>\n", k, x, y, shape[form]);
+}
+
+/* five marks along a curve, those of different curves at different places */
+PLOT_FN void plot_marks(plot *p, plot_box b, const plot_chart *c, size_t which) {
+    const plot_curve *k = &c->curve[which];
+    for (int m = 0; m < 5; m++) {
+        const double share = (m + ((double)which + 0.5) / (double)c->curves) / 5;
+        const size_t i = (size_t)(share * (double)(k->n - 1) + 0.5);
+        plot_mark(p, plot_x(b, c, k->x[i]), plot_y(b, c, k->y[i]), k->colour);
+    }
+}
+
+PLOT_FN void plot_band(plot *p, plot_box b, const plot_chart *c, const plot_curve *k) {
+    if (!k->lo || !k->hi) return;
+    fprintf(p->out, "<path class=\"band b%d\" d=\"", k->colour % PLOT_COLOURS);
+    plot_points(p, b, c, k, k->hi, 0);
+    plot_points(p, b, c, k, k->lo, 1);
+    fprintf(p->out, "Z\"/>\n");
+}
+
+PLOT_FN void plot_stroke(plot *p, plot_box b, const plot_chart *c, const plot_curve *k) {
+    fprintf(p->out, "<path class=\"line c%d%s\" d=\"", k->colour % PLOT_COLOURS,
+            k->dashed ? " dashed" : "");
+    plot_points(p, b, c, k, k->y, 0);
+    fprintf(p->out, "\"/>\n");
+}
+
+/* where the name of each curve stands at the right: at its last value, or as near as no other is.
+   From the lowest up, each at least a line above the one before; then down from the top. */
+PLOT_FN void plot_name_places(plot_box b, const plot_chart *c, double *y) {
+    const double line = 12;
+    size_t order[32] = {0}, n = c->curves < 32 ? c->curves : 32;
+    for (size_t i = 0; i < n; i++) {
+        const plot_curve *k = &c->curve[i];
+        size_t j = i;
+        y[i] = k->n ? plot_y(b, c, k->y[k->n - 1]) + 4 : 0;
+        for (; j > 0 && y[order[j - 1]] < y[i]; j--) order[j] = order[j - 1];
+        order[j] = i;
+    }
+    for (size_t i = 1; i < n; i++) y[order[i]] = fmin(y[order[i]], y[order[i - 1]] - line);
+    for (size_t i = n; i-- > 0;) {
+        const double top = i + 1 < n ? y[order[i + 1]] + line : b.y + 2;
+        y[order[i]] = fmax(y[order[i]], top);
+    }
+}
+
+PLOT_FN void plot_keep_row(plot *p, const char *panel, const plot_curve *k, const char *row,
+                           const double *v) {
+    if (!v) return;
+    fprintf(p->data, "\"%s\",\"%s\",%s", panel, k->label, row);
+    for (size_t i = 0; i < k->n; i++) fprintf(p->data, ",%.4g", v[i]);
+    fprintf(p->data, "\n");
+}
+
+PLOT_FN void plot_keep_curves(plot *p, const plot_chart *c) {
+    const char *panel = c->title ? c->title : "";
+    for (size_t i = 0; p->data && i < c->curves; i++) {
+        const plot_curve *k = &c->curve[i];
+        plot_keep_row(p, panel, k, "x", k->x);
+        plot_keep_row(p, panel, k, "y", k->y);
+        plot_keep_row(p, panel, k, "lo", k->lo);
+        plot_keep_row(p, panel, k, "hi", k->hi);
+    }
+}
+
+PLOT_FN void plot_curves_by(plot *p, plot_box b, const plot_chart *c, int names) {
+    const int many = c->curves > 3;
+    double y[32];
     plot_curve_style(p);
     plot_axes(p, b, c);
-    for (size_t i = 0; i < c->curves; i++) {
-        const plot_curve *k = &c->curve[i];
-        if (!k->lo || !k->hi || k->n == 0) continue;
-        fprintf(p->out, "<path class=\"b%d\" d=\"", k->colour % PLOT_COLOURS);
-        plot_points(p, b, c, k, k->hi, 0);
-        plot_points(p, b, c, k, k->lo, 1);
-        fprintf(p->out, "Z\"/>\n");
-    }
+    plot_keep_curves(p, c);
+    if (names) plot_name_places(b, c, y);
+    for (size_t i = 0; i < c->curves && !many; i++)
+        if (c->curve[i].n) plot_band(p, b, c, &c->curve[i]);
     for (size_t i = 0; i < c->curves; i++) {
         const plot_curve *k = &c->curve[i];
         if (k->n == 0) continue;
-        fprintf(p->out, "<path class=\"c%d%s\" d=\"", k->colour % PLOT_COLOURS,
-                k->dashed ? " dashed" : "");
-        plot_points(p, b, c, k, k->y, 0);
-        fprintf(p->out, "\"/>\n");
+        fprintf(p->out, "<g class=\"%s\">\n", many ? "many" : "few");
+        if (many) plot_band(p, b, c, k);
+        plot_stroke(p, b, c, k);
+        if (c->curves > 1) plot_marks(p, b, c, i);
+        if (names && i < 32) {
+            plot_mark(p, b.x + b.w + 9, y[i] - 4, k->colour);
+            plot_text(p, b.x + b.w + 16, y[i], PLOT_LEFT, "name", k->label);
+        }
+        fprintf(p->out, "</g>\n");
     }
+}
+
+/* Axes stand outside the box: plot_cell() leaves room for them. */
+PLOT_FN void plot_curves(plot *p, plot_box b, const plot_chart *c) { plot_curves_by(p, b, c, 0); }
+
+/* the same with the name of each curve where it ends: plot_cell_for_names() leaves room for that */
+PLOT_FN void plot_named_curves(plot *p, plot_box b, const plot_chart *c) {
+    plot_curves_by(p, b, c, 1);
+}
+
+PLOT_FN plot_box plot_cell_for_names(plot_box page, size_t rows, size_t cols, size_t row,
+                                     size_t col, double room) {
+    plot_box b = plot_cell(page, rows, cols, row, col);
+    b.w -= room;
+    return b;
+}
+
+/* a tick of its own, for a maximum that the axis would not name */
+PLOT_FN void plot_tick_y(plot *p, plot_box b, const plot_chart *c, double v) {
+    char text[32];
+    double tick[32];
+    const size_t max = (size_t)(b.h / 30);
+    size_t n = plot_ticks(&c->y, max < 3 ? 3 : max < 12 ? max : 12, tick);
+    const double y = plot_y(b, c, v);
+    if (v < c->y.lo || v > c->y.hi) return; /* not on this axis */
+    while (n-- > 0)
+        if (fabs(plot_y(b, c, tick[n]) - y) < 11) return;
+    plot_line(p, b.x - 4, y, b.x, y, "axis"); /* no grid: a curve is often there */
+    snprintf(text, sizeof text, "%g", v);
+    plot_text(p, b.x - 7, y + 4, PLOT_RIGHT, "note", text);
 }
 
 /* One row: a stroke and a name for every curve. Returns the x where it ends. y: the baseline of the
@@ -429,6 +575,7 @@ PLOT_FN double plot_legend(plot *p, double x, double y, const plot_curve *curve,
         snprintf(css, sizeof css, "c%d%s", curve[i].colour % PLOT_COLOURS,
                  curve[i].dashed ? " dashed" : "");
         plot_line(p, x, y - 4, x + 22, y - 4, css);
+        plot_mark(p, x + 11, y - 4, curve[i].colour);
         plot_text(p, x + 29, y, PLOT_LEFT, "label", curve[i].label);
         x += 29 + 7.2 * (double)strlen(curve[i].label) + 22;
     }
@@ -465,6 +612,11 @@ PLOT_FN void plot_trace(plot_canvas *a, const plot_chart *c, const plot_curve *k
     }
 }
 
+/* the row of characters that a value's dot is in */
+PLOT_FN int plot_row(const plot_canvas *a, const plot_chart *c, double v) {
+    return (int)((4 * a->h - 1) * (1 - plot_at(&c->y, v)) + 0.5) / 4;
+}
+
 /* Which curve is named at the end of each row? It stands at its last value, or at the nearest free
    row. */
 PLOT_FN void plot_end_labels(const plot_canvas *a, const plot_chart *c, int *label) {
@@ -472,7 +624,7 @@ PLOT_FN void plot_end_labels(const plot_canvas *a, const plot_chart *c, int *lab
     for (size_t i = 0; i < c->curves; i++) {
         const plot_curve *k = &c->curve[i];
         if (k->n == 0) continue;
-        int want = (int)((a->h - 1) * (1 - plot_at(&c->y, k->y[k->n - 1])) + 0.5);
+        const int want = plot_row(a, c, k->y[k->n - 1]);
         for (int off = 0; off < 2 * a->h; off++) {
             int r = off % 2 ? want + (off + 1) / 2 : want - off / 2;
             if (r < 0 || r >= a->h || label[r] >= 0) continue;
@@ -508,12 +660,11 @@ PLOT_FN void plot_terminal(FILE *out, const plot_chart *c, int width, int rows, 
     for (size_t i = c->curves; i-- > 0;)
         plot_trace(&a, c, &c->curve[i]); /* the first curve on top */
     plot_end_labels(&a, c, label);
-    n = (int)plot_ticks(&c->y, 6, tick);
+    n = (int)plot_ticks(&c->y, 7, tick);
     for (int r = 0; r < a.h; r++) {
         char text[32] = "";
         for (int i = 0; i < n; i++)
-            if ((int)((a.h - 1) * (1 - plot_at(&c->y, tick[i])) + 0.5) == r)
-                snprintf(text, sizeof text, "%g", tick[i]);
+            if (plot_row(&a, c, tick[i]) == r) snprintf(text, sizeof text, "%g", tick[i]);
         fprintf(out, "%5s %s", text, *text ? "\xE2\x94\xA4" : "\xE2\x94\x82");
         for (int x = 0; x < a.w; x++) plot_cell_print(out, a.dots[r][x], a.colour[r][x], colour);
         if (label[r] >= 0)
@@ -524,5 +675,28 @@ PLOT_FN void plot_terminal(FILE *out, const plot_chart *c, int width, int rows, 
     fprintf(out, "      \xE2\x94\x94");
     for (int x = 0; x < a.w; x++) fputs("\xE2\x94\x80", out);
     fprintf(out, "\n%7g%*s %g\n", c->x.lo, a.w - 4, c->x_label ? c->x_label : "", c->x.hi);
+}
+
+/* a heat map as a table of numbers */
+PLOT_FN void plot_terminal_heatmap(FILE *out, const plot_heat *h) {
+    char text[32];
+    for (int line = 0; line < 2; line++) { /* a long label has two */
+        fprintf(out, "%-14s", "");
+        for (size_t c = 0; c < h->cols; c++) {
+            const char *blank = strchr(h->col_label[c], ' ');
+            const int first = blank ? (int)(blank - h->col_label[c]) : 0;
+            fprintf(out, " %8.*s", line ? 8 : first, line && blank ? blank + 1 : h->col_label[c]);
+        }
+        fputc('\n', out);
+    }
+    for (size_t r = 0; r < h->rows; r++) {
+        fprintf(out, "%-14s", h->row_label[r]);
+        for (size_t c = 0; c < h->cols; c++) {
+            const double v = h->value[r * h->cols + c];
+            snprintf(text, sizeof text, v < 9.9995 ? "%.3f" : "%.3g", v);
+            fprintf(out, " %8s", isnan(v) ? "" : text);
+        }
+        fputc('\n', out);
+    }
 }
 #endif /* PLOT_H */

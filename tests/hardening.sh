@@ -8,10 +8,16 @@ logs=$1
 failed=0
 mkdir -p "$logs"
 if [ -n "${QUICK:-}" ]; then
-    seconds=5 rounds=50000 precision=VARIANTS=float # the sanitizers' runs as float only
-    export SEED=1                                   # of the fuzzers
+    seconds=3 rounds=50000
+    sanitized="env TEST_QUICK=1 make VARIANTS=float" # as float only, long loops short
+    # what hosts' bytes reach; msan has the arithmetic beside them, asan runs all
+    grinded="test_agg_misuse test_agg_stages test_rn_federation test_rn_misuse test_rn_saving test_ex_policy_c"
+    painted="$grinded test_agg_rules test_agg_laws test_agg_columns test_agg_adversaries test_both_modes"
+    painted="$painted test_both_explain test_rn_attacks test_rn_corners test_rn_policies test_rn_trainer"
+    painted="$painted test_rn_tuned test_rn_watch"
+    export SEED=1                                    # of the fuzzers
 else
-    seconds=600 rounds=1000000 precision=
+    seconds=600 rounds=1000000 sanitized=make grinded= painted=
 fi
 
 check() { # NAME COMMAND...
@@ -32,10 +38,12 @@ check() { # NAME COMMAND...
 make portability || failed=$((failed + 1))
 echo
 check packaging make packaging
-check asan make asan $precision
-check msan make msan $precision
-check tsan make tsan
-check valgrind make valgrind
+# shellcheck disable=SC2086
+check asan $sanitized asan
+# shellcheck disable=SC2086
+check msan $sanitized msan ${painted:+NAMES="$painted"}
+check tsan env ${QUICK:+TEST_QUICK=1} make tsan
+check valgrind make valgrind ${grinded:+NAMES="$grinded"}
 check fuzz make fuzz SECONDS=$seconds
 check soak make soak ROUNDS=$rounds
 check coverage make coverage

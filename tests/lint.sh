@@ -1,7 +1,8 @@
 #!/bin/sh
-# The format of all C files, and static analysis of the two headers, the lessons and their
-# environments; called by `make lint`. Clean, or status 1. What clang-tidy looks for, in the headers,
-# is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it has.
+# The format of all C files, the form of the lessons, and static analysis of the two headers, the
+# lessons and their environments; called by `make lint`. Clean, or status 1. What clang-tidy looks
+# for, in the headers, is in .clang-tidy. cppcheck: no style, which is ours. gcc -fanalyzer: all it
+# has.
 set -u
 dir=$1/lint
 mkdir -p "$dir"
@@ -32,12 +33,16 @@ cppcheck="cppcheck --std=c99 --enable=warning,performance,portability -q --error
     --suppress=uninitvar:examples/envs/planar.h --suppress=uninitvar:aggregators.h
     --suppress=toomanyconfigs"
 # shellcheck disable=SC2086
-check() {
+check() { # float or double. resnharpg.c has the code of both headers.
     have cppcheck || return
-    for real in -UAGG_DOUBLE -DAGG_DOUBLE=1; do
-        lint "cppcheck, both headers, $real" $cppcheck -I. $real -U_WIN32 -U__TINYC__ \
-            tests/strict/aggregators.c tests/strict/resnharpg.c
-    done
+    lint "cppcheck, both headers, $1" $cppcheck -I. \
+        "$([ $1 = double ] && echo -DAGG_DOUBLE=1 || echo -UAGG_DOUBLE)" -U_WIN32 -U__TINYC__ \
+        tests/strict/resnharpg.c
+}
+
+# shellcheck disable=SC2086
+check_lessons() {
+    have cppcheck || return
     lint "cppcheck, lessons and environments" $cppcheck --max-configs=1 -Iexamples \
         examples/[0-9]*.c examples/envs/*.h
 }
@@ -48,9 +53,21 @@ analyse() {
         -c tests/strict/resnharpg.c -o "$dir/lint.o"
 }
 
+# each short, with a desc that is refused explained, a verdict in words, and logs without \r
+lessons() {
+    for lesson in examples/[0-9]*.c; do
+        [ "$(wc -l <"$lesson")" -lt 150 ] || echo "error: $lesson has 150 lines or more"
+        grep -q '_explain(\|explain_' "$lesson" || echo "error: $lesson does not explain a desc"
+        grep -q 'Verdict: \|"learned"' "$lesson" || echo "error: $lesson ends without a verdict"
+        ! grep -q '\\r' "$lesson" || echo "error: $lesson prints a carriage return"
+    done
+}
+
 { # cppcheck takes as long as the others together
-    check &
+    { check float; check_lessons; } &
+    check double &
     sh tests/format.sh check
+    lint "lessons: length, verdict, explanation" lessons
     tidy
     analyse
     wait

@@ -14,6 +14,7 @@ build=$2
 shift 2
 
 began=$build/tests/began # a file with the time
+ended=$build/tests/ended # a line for each program that has
 
 begin() {
     time=$1
@@ -25,8 +26,10 @@ begin() {
     done
     mkdir -p "$build/tests"
     date +%s >"$began"
+    : >"$ended"
+    echo $# >"$build/tests/count"
     echo "compiling and running $(($# - examples)) test programs and $examples examples of the" \
-        "documentation: $time"
+        "documentation: $time; a line for each as it ends"
 }
 
 line() { # VERDICT SECONDS NAME NOTE
@@ -37,7 +40,9 @@ line() { # VERDICT SECONDS NAME NOTE
 verdict() {
     echo "$1 $2 $3 $seconds" >"$program.result"
     if [ "$2" -gt 0 ]; then word=FAILED; else word=ok; fi
+    echo >>"$ended"
     {
+        printf '%3d/%d ' $(($(wc -l <"$ended"))) "$(cat "$build/tests/count")"
         line $word "$seconds" "${program#"$build"/}" "$4"
         if [ -n "${V:-}" ]; then
             sed 's/^/    | /' "$log"
@@ -139,6 +144,18 @@ check_list() { # KIND: $build/docs/KIND has lines "place name"
     add "$found" 0 0
 }
 
+# README's first program is the smallest example, without the comment at its top
+check_first_program() {
+    sed '1,/\*\//d' examples/00_smallest.c >"$build/docs/smallest"
+    if sed -n '/^```c$/,/^```$/p' README.md | sed '1d;/^```$/,$d' | cmp -s - "$build/docs/smallest"; then
+        line ok 0.0 "documentation: first program" "is examples/00_smallest.c"
+        add 1 0 0
+    else
+        line FAILED 0.0 "README.md" "its first program is not examples/00_smallest.c"
+        add 0 1 0
+    fi
+}
+
 # each reason once, with how often, and in which programs
 skip_reasons() {
     for program; do
@@ -167,6 +184,7 @@ end() {
         check_list links
         for file in tests/[!R]*; do echo "tests/README.md ${file#tests/}"; done >"$build/docs/files"
         check_list files
+        check_first_program
     else
         line FAILED 0.0 "documentation" "was not extracted"
         add 0 1 0

@@ -7,7 +7,24 @@ enum { TEAM = 4 };
 
 /* small, and with everything that has a state: Adam, bucketing, noise, both kinds of baselines,
    batches, a table */
-enum { PLAIN, TIME, RIDGE, ADAM, BUCKETS, NOISE, TABLE, SOFT, TUNED, BUDGET, KINDS };
+enum {
+    PLAIN,
+    TIME,
+    RIDGE,
+    ADAM,
+    BUCKETS,
+    NOISE,
+    TABLE,
+    SOFT,
+    TUNED,
+    BUDGET,
+    AHEAD,
+    WATCHED,
+    MIMICS,
+    TRIES,
+    POISON,
+    KINDS
+};
 
 /* A policy whose functions look at what they are given, as a host's that takes it for indices would
    have to: observations finite or states, actions 0 .. ACTIONS-1, theta finite. */
@@ -104,8 +121,28 @@ static inline void setup_make(setup *s, int kind) {
         d->method.baseline = RN_BASELINE_RIDGE;
         d->method.causal = 1;
         break;
+    case AHEAD:
+        d->method.lookahead = 1;
+        d->method.batch = 2;
+        break;
     case ADAM: d->server.update = RN_UPDATE_ADAM; break;
     case BUDGET: d->server.kl = 1e-3; break;
+    case WATCHED: d->server.watch = RN_WATCH_NEWS; break;
+    case MIMICS: /* what remembers rounds, and goes slowly */
+        d->adversaries = 1;
+        d->attack.vector.kind = AGG_ATTACK_ONLINE_MIMIC;
+        d->attack.ramp = 3;
+        break;
+    case TRIES: /* what tries the rule; "worst" does the same, at length */
+        d->adversaries = 1;
+        d->attack.vector.kind = AGG_ATTACK_LINE_SEARCH;
+        break;
+    case POISON:
+        d->adversaries = 1;
+        d->attack.kind = RN_ATTACK_REWARD_POISON;
+        d->attack.wait = 1;
+        d->attack.ramp = 3;
+        break;
     case TUNED:
         d->method.tuned = d->method.causal = 1;
         d->method.batch = 2;

@@ -46,7 +46,9 @@ typedef struct plan {
     mdp m;
     model p;
     rn_trainer_desc d;
-    int table, check; /* check: the rule has a lambda, and no step in front of it */
+    rn_attack attacks[MOST_AGENTS]; /* what adversaries choose from: room is laid out for these */
+    agg_desc rule;                  /* for attacks that try the rule, where we call it */
+    int table, check;               /* check: the rule has a lambda, and no step in front of it */
 } plan;
 
 typedef struct side { /* one of the twins */
@@ -77,7 +79,8 @@ static void plan_server(plan *p, size_t n, rng *r) {
     rn_server_desc *s = &p->d.server;
     /* Bulyan needs 3 buckets */
     const agg_rule rule = rule_at(rng_below(r, n < 5 ? AGG_MEAN + 1 : AGG_RULE_COUNT));
-    const agg_pre pre = (agg_pre)(rng_below(r, 4) ? 0 : AGG_PRE_NNM + rng_below(r, 4));
+    const agg_pre pre =
+        (agg_pre)(rng_below(r, 4) ? 0 : AGG_PRE_NNM + rng_below(r, AGG_PRE_COUNT - AGG_PRE_NNM));
     const size_t most = agg_max_f(rule, pre == AGG_PRE_BUCKETING ? (n + 1) / 2 : n);
     const double lambda = agg_lambda(rule, n, most, p->p.policy.dim);
     s->agg = agg_make_desc(rule, 0, 0, rng_below(r, most + 1));
@@ -91,6 +94,24 @@ static void plan_server(plan *p, size_t n, rng *r) {
     s->soft = s->update != RN_UPDATE_PLAIN && rng_below(r, 2);
     if (s->update == RN_UPDATE_NORMALISED && rng_below(r, 3) == 0) s->kl = 0.01;
     p->check = !s->agg.pre[0] && lambda >= 0 && lambda <= DBL_MAX;
+}
+
+static rn_attack pick_attack(const plan *p, rng *r) {
+    rn_attack l;
+    memset(&l, 0, sizeof l);
+    l.kind = (rn_attack_kind)rng_below(r, RN_ATTACK_NONE);
+    l.vector.kind = (agg_attack_kind)rng_below(r, AGG_ATTACK_COUNT);
+    l.vector.strength = rng_below(r, 2) ? 0 : pow(10, pick_number(r, -3, 30));
+    l.vector.rule = p->check ? &p->rule : NULL;
+    return l;
+}
+
+static void plan_attacks(plan *p, size_t n, rng *r) {
+    p->rule = p->d.server.agg;
+    p->rule.n = n;
+    p->rule.dim = p->p.policy.dim;
+    for (size_t i = 0; i < n; i++) p->attacks[i] = pick_attack(p, r);
+    p->d.attacks = p->attacks;
 }
 
 static void plan_make(plan *p, rng *r) {
@@ -107,6 +128,7 @@ static void plan_make(plan *p, rng *r) {
     p->d.seed = rng_next(r);
     plan_method(&p->d.method, r);
     plan_server(p, n, r);
+    plan_attacks(p, n, r);
 }
 
 /* what a rule promises for its status */
@@ -186,22 +208,13 @@ static void side_attacks(const side *s, const plan *p) {
 
 /* ---- what changes between rounds: at most f attack or are silent, except that sometimes too
    many are silent */
-static rn_attack pick_attack(rng *r) {
-    rn_attack l;
-    memset(&l, 0, sizeof l);
-    l.kind = (rn_attack_kind)rng_below(r, RN_ATTACK_NONE);
-    l.vector.kind = (agg_attack_kind)rng_below(r, AGG_ATTACK_COUNT);
-    l.vector.strength = rng_below(r, 2) ? 0 : pow(10, pick_number(r, -3, 30));
-    return l;
-}
-
 static void churn(side *a, side *b, const plan *p, rng *r) {
     const size_t n = p->d.agents, f = p->d.server.agg.f;
     const size_t bad = rng_below(r, 16) == 0 ? rng_below(r, n + 1) : rng_below(r, f + 1);
     for (size_t i = 0; i < n; i++) a->attacks[i].kind = RN_ATTACK_NONE;
     for (size_t i = 0; i < bad; i++) {
         rn_attack *l = &a->attacks[rng_below(r, n)];
-        *l = pick_attack(r);
+        *l = p->attacks[rng_below(r, n)];
         if (bad > f) l->kind = RN_ATTACK_SILENCE;
         count.silent += l->kind == RN_ATTACK_SILENCE;
         count.attacks += l->kind != RN_ATTACK_SILENCE;
@@ -258,7 +271,8 @@ static void federation(unsigned long rounds_wanted, rng *r) {
     count.federations++;
     for (unsigned long i = 0; i < rounds_wanted; i++) {
         rn_status a, b;
-        churn(&whole, &pieces, &p, r);
+        /* not in each round: some attacks remember */
+        if (i == 0 || rng_below(r, 2)) churn(&whole, &pieces, &p, r);
         memcpy(before, rn_trainer_theta(whole.t), dim * sizeof *before);
         a = rn_trainer_run_round(whole.t);
         b = round_in_pieces(&pieces, &p, p.check ? &watched : NULL, r);

@@ -1117,7 +1117,7 @@ TEST impossible_states(void) {
    end */
 TEST a_million_steps(void) {
     static const int share[4] = {300, 250, 200, 250}; /* thousands */
-    const int scale = getenv("TEST_QUICK") ? 10 : 1000;
+    const int scale = getenv("TEST_QUICK") ? 10 : is_whole() ? 1000 : 200;
     for (int i = 0; i < 4; i++) {
         const rn_env env = tasks[i].env(0);
         rng r = rng_make(9);

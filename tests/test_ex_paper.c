@@ -77,7 +77,7 @@ static trial short_trial(const task *k, const learner *l, const attack *a) {
 
 static int same_trial(const trial *a, const trial *b) {
     return a->points == b->points &&
-           memcmp(a->score, b->score, 2 * a->points * sizeof *a->score) == 0;
+           memcmp(a->score, b->score, TRIAL_KINDS * a->points * sizeof *a->score) == 0;
 }
 
 TEST trials_repeat_and_resume(void) {
@@ -95,11 +95,13 @@ TEST trials_repeat_and_resume(void) {
         ASSERT_EQ(SHORT / TRIAL_EVERY + 1, (int)t[k].points);
         ASSERT_EQ(0, t[k].found);
         ASSERT(t[k].steps[3] > t[k].steps[1] && t[k].score[3] > 0);
+        ASSERT(t[k].least[3] <= t[k].cosine[3] && t[k].cosine[3] <= 1 && t[k].least[3] >= -1);
+        ASSERT(t[k].cosine[3] < 0 || t[k].cosine[3] > 0);
         for (size_t p = 0; p < t[k].points; p++) ASSERT_EQ((int)p * TRIAL_EVERY, (int)t[k].x[p]);
     }
     ASSERT_EQ(0, paper_store_open(&s, path, "x")); /* interrupted when half was done */
     for (int k = 0; k < 2; k++)
-        trial_key(&t[k], key), paper_store_add(&s, key, t[k].score, 2 * t[k].points);
+        trial_key(&t[k], key), paper_store_add(&s, key, t[k].score, TRIAL_KINDS * t[k].points);
     paper_store_close(&s, 0);
     (void)trials_run(again, 4, path, "x");
     for (int k = 0; k < 4; k++) {
@@ -108,6 +110,36 @@ TEST trials_repeat_and_resume(void) {
     }
     trials_free(t, 4);
     trials_free(again, 4);
+    PASS();
+}
+
+/* a host's rule that is one of ours: the same run, to the last bit */
+static agg_status middle(void *self, const rn_real *const *rows, size_t n, size_t dim,
+                         rn_real *out) {
+    const agg_desc d = agg_make_desc(AGG_CWMED, n, dim, 3);
+    const size_t size = agg_scratch_size(&d);
+    void *scratch = malloc(size);
+    const agg_status s = scratch ? agg_aggregate(&d, rows, out, scratch, size, NULL) : AGG_ERR_ARG;
+    ++*(int *)self;
+    free(scratch);
+    return s;
+}
+
+TEST a_rule_of_the_host(void) {
+    const attack flip = attack_of_vector(AGG_ATTACK_SIGN_FLIP);
+    const learner ours = {"CWMed", AGG_CWMED, 0, 0}, theirs = {"middle", AGG_MEAN, 0, 0};
+    trial t[2] = {trial_make(&tasks[0][0], &ours, &flip, 5),
+                  trial_make(&tasks[0][0], &theirs, &flip, 5)};
+    int calls = 0;
+    memset(t[0].recipe.pre, 0, sizeof t[0].recipe.pre);
+    t[1].recipe = t[0].recipe;
+    t[1].aggregate = middle;
+    t[1].aggregate_self = &calls;
+    t[0].trajectories = t[1].trajectories = SHORT;
+    (void)trials_run(t, 2, path, "x");
+    ASSERT_MEM_EQ(t[0].score, t[1].score, t[0].points * sizeof(double));
+    ASSERT(calls > 0);
+    trials_free(t, 2);
     PASS();
 }
 
@@ -224,6 +256,7 @@ int main(int argc, char **argv) {
     RUN_TEST(other_settings_start_afresh);
     RUN_TEST(trials_repeat_and_resume);
     RUN_TEST(bad_ends_are_counted);
+    RUN_TEST(a_rule_of_the_host);
     RUN_TEST(vanilla_is_matched);
     RUN_TEST(options);
     RUN_TEST(slopes);

@@ -31,7 +31,7 @@ static void record(const stick_task *task) {
 }
 
 static void draw(char *to, size_t from, size_t count) {
-    plot p = {tmpfile(), 0};
+    plot p = {tmpfile(), NULL, 0, 0};
     size_t n;
     need(p.out);
     stick_draw(&p, plot_make_box(0, 0, 720, 334), &film, from, count);

@@ -66,6 +66,110 @@ TEST no_future(void) {
     PASS();
 }
 
+/* looking so far ahead that no number is so large: the end of the range, and the round may fail,
+   but d and theta stay finite; eta 0 looks nowhere */
+TEST far_ahead(void) {
+    static const double etas[] = {1e-3, 1e-30, 0, 4.9406564584124654e-324};
+    static trio c;
+    rn_agent_desc d;
+    rn_agent *a;
+    void *block;
+    rn_real theta[64];
+    trio_make(&c, 0);
+    memset(&d, 0, sizeof d);
+    d.env = c.d.envs[0];
+    d.policy = c.d.policy;
+    d.method = c.d.method;
+    d.method.reuse = 0;
+    d.method.lookahead = 1;
+    ASSERT(c.p.policy.dim <= 64);
+    block = need(malloc(rn_agent_size(&d)));
+    ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
+    for (size_t k = 0; k < 12; k++) {
+        const double size = k % 2 ? (double)REAL_MAX / 4 : 1e-3;
+        rn_status s;
+        for (size_t i = 0; i < c.p.policy.dim; i++) theta[i] = (rn_real)(i % 2 ? size : -size);
+        s = rn_agent_run_round(a, theta, etas[k % 4]);
+        ASSERT(s == RN_OK || s == RN_ERR_POLICY);
+        if (rn_agent_direction(a)) ASSERT(all_finite(rn_agent_direction(a), c.p.policy.dim));
+    }
+    free(block);
+    PASS();
+}
+
+/* Agents that fail before their first step use nothing of a tick; and a tick of 0 does nothing, not
+   even the end of a round. */
+static void no_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)self;
+    (void)r;
+    obs[0] = (rn_real)NAN;
+}
+
+TEST ticks_of_nothing(int broken) {
+    static trio c;
+    rn_trainer *t;
+    rn_status s = RN_MORE;
+    trio_make(&c, 0);
+    c.d.policy.hvp = NULL; /* a host's policy: one agent at a time */
+    for (size_t i = 0; broken && i < TRIO; i++) c.envs[i].reset = no_reset;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &c.d));
+    for (int i = 0; i < 10000 && s == RN_MORE; i++) {
+        ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 0, NULL));
+        s = rn_trainer_tick(t, 1, NULL);
+    }
+    ASSERT_EQ(broken ? RN_ERR_AGGREGATE : RN_OK, s);
+    rn_trainer_destroy(t);
+    PASS();
+}
+
+/* ---- the scale of rewards does not matter: with a power of two not even to the last bit */
+typedef struct paid {
+    rn_env env;
+    double scale;
+} paid;
+
+static void paid_reset(void *self, const agg_rng *r, rn_real *obs) {
+    paid *p = (paid *)self;
+    p->env.reset(p->env.self, r, obs);
+}
+
+static rn_step_result paid_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
+    paid *p = (paid *)self;
+    const rn_step_result result = p->env.step(p->env.self, act, r, obs, reward);
+    *reward *= p->scale;
+    return result;
+}
+
+TEST reward_scale_does_not_matter(int recipe) {
+    static trio c;
+    rn_real theta[DIM];
+    for (int k = 0; k < 2; k++) {
+        rn_trainer *t;
+        paid pay[TRIO];
+        rn_env envs[TRIO];
+        rn_trainer_desc d;
+        trio_make(&c, 0);
+        for (size_t i = 0; i < TRIO; i++) {
+            pay[i].env = envs[i] = c.envs[i];
+            pay[i].scale = k ? 1024 : 1;
+            envs[i].self = &pay[i];
+            envs[i].reset = paid_reset;
+            envs[i].step = paid_step;
+            envs[i].state_size = 0;
+        }
+        d = recipe ? rn_make_tuned_trainer_desc(TRIO, 1, envs, c.p.policy, 0)
+                   : rn_make_trainer_desc(TRIO, 1, envs, c.p.policy);
+        d.method.horizon = 4;
+        ASSERT_EQ(RN_OK, rn_trainer_create(&t, &d));
+        for (int i = 0; i < 20; i++) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
+        if (k == 0) memcpy(theta, rn_trainer_theta(t), c.p.policy.dim * sizeof *theta);
+        ASSERT(same_bits(theta, rn_trainer_theta(t), c.p.policy.dim));
+        rn_trainer_destroy(t);
+    }
+    PASS();
+}
+
 /* a search that ends early is not an error: the step is made, and the progress says so */
 TEST inexact_is_good_enough(void) {
     enum { n = 13, dim = 4 };
@@ -83,7 +187,7 @@ TEST inexact_is_good_enough(void) {
     d.agg.rule = AGG_SMEA;
     d.agg.f = 6;
     d.agg.budget = 1;
-    d.gamma = rn_schedule_constant(0.1);
+    d.gamma = d.eta = rn_schedule_constant(0.1);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     for (int i = 0; i < 5; i++) {
@@ -421,6 +525,11 @@ SUITE(corners) {
     RUN_TEST(defaults);
     RUN_TEST(rare_nets);
     RUN_TEST(no_future);
+    RUN_TEST(far_ahead);
+    RUN_TESTp(ticks_of_nothing, 0);
+    RUN_TESTp(ticks_of_nothing, 1);
+    RUN_TESTp(reward_scale_does_not_matter, 0);
+    RUN_TESTp(reward_scale_does_not_matter, 1);
     RUN_TEST(inexact_is_good_enough);
     RUN_TESTp(random_actions_fill_their_range, 0, 0);
     RUN_TESTp(random_actions_fill_their_range, -3, 5);

@@ -675,6 +675,95 @@ TEST reuse_is_biased_by_the_square_of_the_step(int kind, int causal, int flat) {
     PASS();
 }
 
+/* ---- rounds that an agent missed: its v spans from the theta it saw last, however far that is, so
+   that E d - grad J(theta_t) = (1-eta) (d - grad J(theta_last)): the error of d shrinks as if it
+   had been there. A plan that says how many were missed is answered by the same bits. */
+static int misses_rounds(lab *l, size_t number) {
+    const size_t dim = l->s.p->policy.dim;
+    rn_real kept[MAX_DIM], d[MAX_DIM];
+    rn_plan plan;
+    memcpy(d, lab_v(l, &l->all[5], kept), dim * sizeof *d);
+    plan.theta = l->theta;
+    plan.eta = 0;
+    plan.round = number;
+    if (rn_agent_load(l->agent, l->saved, l->saved_size) != RN_OK) abort();
+    l->s.plays = 0;
+    return rn_agent_run_plan(l->agent, &plan) == RN_OK &&
+           same_bits(d, rn_agent_direction(l->agent), dim);
+}
+
+TEST missed_rounds_change_no_expectation(int kind, size_t missed) {
+    const mdp m = mdp_random((uint64_t)(70 + kind));
+    const rn_method method = plain_method();
+    rng r = rng_make(missed);
+    model p;
+    found f;
+    make_policy(&p, kind);
+    lab_open(&the_lab, &m, &p, &method, 3); /* d is not 0 */
+    for (size_t k = 0; k < missed; k++)
+        for (size_t i = 0; i < p.policy.dim; i++)
+            the_lab.theta[i] += (rn_real)(0.2 * rng_normal(&r));
+    ASSERT(misses_rounds(&the_lab, 4 + missed));
+    f = lab_measure(&the_lab, &method, 14);
+    lab_close(&the_lab);
+    if (!(f.g < TOL)) FAILm(WHY("%s: E g misses grad J by %g", policy_names[kind], f.g));
+    if (!(f.v < 4 * TOL)) FAILm(WHY("%s: E v misses by %g", policy_names[kind], f.v));
+    PASS();
+}
+
+/* ---- lookahead: E d = (1-eta) d + eta grad J(theta~), exactly; and (1-eta) theta_{t-1} + eta
+   theta~ = theta_t, so that E d = grad J(theta_t) wherever grad J is linear and d was right */
+static void lab_expect_ahead(lab *l, double eta, wide *mean) {
+    const size_t dim = l->s.p->policy.dim;
+    chances c;
+    c.known = 0;
+    for (size_t i = 0; i < dim; i++) mean[i] = 0;
+    for (size_t k = 0; k < l->count; k++) {
+        const rn_real *d;
+        wide weight;
+        l->s.plays = 0;
+        l->s.play[0] = l->s.play[1] = &l->all[k];
+        if (rn_agent_load(l->agent, l->saved, l->saved_size) != RN_OK) abort();
+        if (rn_agent_run_round(l->agent, l->theta, eta) != RN_OK) abort();
+        if (l->s.plays != 1) abort(); /* one trajectory */
+        d = rn_agent_direction(l->agent);
+        weight = probability(&l->s, &l->all[k], &c);
+        for (size_t i = 0; i < dim; i++) mean[i] += weight * (wide)d[i];
+    }
+}
+
+TEST lookahead_is_its_formula(int kind, int flat) {
+    static const double etas[] = {0.25, 0.5, 1, 0};
+    const mdp m = mdp_random((uint64_t)(90 + kind));
+    rn_method method = plain_method();
+    model p;
+    method.lookahead = 1;
+    method.flat = flat;
+    make_policy(&p, kind);
+    lab_open(&the_lab, &m, &p, &method, 2);
+    for (size_t k = 0; k < 4; k++) {
+        const size_t dim = p.policy.dim;
+        const wide eta = (wide)etas[k], steps = etas[k] > 0 ? (1 - eta) / eta : 0;
+        wide ahead[MAX_DIM], mean[MAX_DIM], want[MAX_DIM];
+        rn_real d[MAX_DIM];
+        if (rn_agent_load(the_lab.agent, the_lab.saved, the_lab.saved_size) != RN_OK) abort();
+        memcpy(d, rn_agent_direction(the_lab.agent), dim * sizeof *d);
+        lab_expect_ahead(&the_lab, etas[k], mean);
+        for (size_t i = 0; i < dim; i++) {
+            const wide now = (wide)the_lab.theta[i], before = (wide)the_lab.before[i];
+            ahead[i] = (wide)the_lab.s.theta[i]; /* where it was played */
+            ASSERT((double)wide_abs(ahead[i] - now - steps * (now - before)) < TOL);
+            if (steps > 0)
+                ASSERT((double)wide_abs((1 - eta) * before + eta * ahead[i] - now) < TOL);
+        }
+        aim(&m, &p, &method, ahead, NULL, want, NULL);
+        for (size_t i = 0; i < dim; i++) want[i] = (1 - eta) * (wide)d[i] + eta * want[i];
+        ASSERT(gap(mean, want, dim) < TOL);
+    }
+    lab_close(&the_lab);
+    PASS();
+}
+
 TEST whitening_is_biased(void) {
     const mdp m = mdp_random(10);
     rn_method method = plain_method();
@@ -1033,6 +1122,14 @@ SUITE(expectations) {
                       causal);
         }
     RUN_TEST(whitening_is_biased);
+    for (size_t missed = 1; missed <= 5; missed += 2) {
+        RUN_TESTp(missed_rounds_change_no_expectation, TABLE, missed);
+        RUN_TESTp(missed_rounds_change_no_expectation, MLP_TANH, missed);
+    }
+    for (int flat = 0; flat < 2; flat++) {
+        RUN_TESTp(lookahead_is_its_formula, TABLE, flat);
+        RUN_TESTp(lookahead_is_its_formula, MLP_TANH, flat);
+    }
     for (int causal = 0; causal < 2; causal++) {
         RUN_TESTp(flat_estimates_its_definition, TABLE, causal, RN_BASELINE_NONE);
         RUN_TESTp(flat_estimates_its_definition, MLP_TANH, causal, RN_BASELINE_NONE);

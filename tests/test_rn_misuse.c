@@ -784,7 +784,7 @@ TEST bad_rules_and_schedules_make_no_step(void) {
         if (k == 1 || k == 2) ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
         memcpy(theta, rn_trainer_theta(t), s.p.policy.dim * sizeof *theta);
         st = note(rn_trainer_run_round(t));
-        if (st != (k == 1 ? RN_ERR_THETA : RN_ERR_AGGREGATE))
+        if (st != (k ? RN_ERR_THETA : RN_ERR_AGGREGATE))
             FAILm(WHY("case %d: %s", k, rn_status_text(st)));
         ASSERT(same_bits(theta, rn_trainer_theta(t), s.p.policy.dim));
         if (k == 2) ASSERT_EQ(RN_ERR_THETA, rn_trainer_agent_status(t, 0));
@@ -806,6 +806,7 @@ TEST theta_never_overflows(rn_update_kind update) {
     d.theta = start;
     d.update = update;
     d.gamma = rn_schedule_constant((double)REAL_MAX);
+    d.eta = rn_schedule_constant(0.5);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     ASSERT_EQ(RN_ERR_THETA, note(rn_server_update(s, all, NULL)));
@@ -833,6 +834,7 @@ TEST steps_are_normalised_at_the_ends(rn_update_kind update) {
         d.dim = dim;
         d.update = update;
         d.gamma = rn_schedule_constant(1);
+        d.eta = rn_schedule_constant(0.5);
         block = need(malloc(rn_server_size(&d)));
         ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
         ASSERT_EQ(RN_OK, rn_server_update(s, rows_, NULL));
@@ -859,6 +861,7 @@ TEST giants_are_forgotten(rn_update_kind update) {
     d.update = update;
     d.beta1 = d.beta2 = 0.5;
     d.gamma = rn_schedule_constant(0.01);
+    d.eta = rn_schedule_constant(0.5);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_update(s, giants, NULL));
@@ -895,6 +898,7 @@ TEST soft_steps_survive_giants(rn_update_kind update) {
     d.soft = 1;
     d.update = update;
     d.gamma = rn_schedule_constant(0.01);
+    d.eta = rn_schedule_constant(0.5);
     block = need(malloc(rn_server_size(&d)));
     ASSERT_EQ(RN_OK, rn_server_init(&s, &d, block, rn_server_size(&d)));
     ASSERT(rn_server_gamma(s) >= 0.01); /* before there is a past */
@@ -985,7 +989,7 @@ TEST soft_steps_survive_giants(rn_update_kind update) {
     X(s.theta[0] = (rn_real)nan_,                                   RN_ERR_THETA) \
     X(s.theta[1] = (rn_real)inf_,                                   RN_ERR_THETA) \
     X(d->adversaries = N + 1,                                       RN_ERR_DESC)  \
-    X(d->adversaries = 1; d->attack.kind = (rn_attack_kind)5,       RN_ERR_DESC)  \
+    X(d->adversaries = 1; d->attack.kind = (rn_attack_kind)6,       RN_ERR_DESC)  \
     X(d->adversaries = 1; d->attack.vector.kind = AGG_ATTACK_COUNT, RN_ERR_DESC)
 
 /* clang-format on */
@@ -1034,6 +1038,7 @@ TEST nothing_is_made_of_null(void) {
     memset(&sd, 0, sizeof sd);
     sd.n = 1;
     sd.dim = 2;
+    sd.gamma = sd.eta = rn_schedule_constant(0.5);
     ASSERT_EQ(RN_ERR_ARG, rn_agent_init(NULL, &c.a, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_agent_init(&a, NULL, block, sizeof block));
     ASSERT_EQ(RN_ERR_ARG, rn_agent_init(&a, &c.a, NULL, sizeof block));
@@ -1218,6 +1223,7 @@ TEST servers_that_do_not_fit(void) {
     rn_server_desc d;
     unsigned char block[64];
     memset(&d, 0, sizeof d);
+    d.gamma = d.eta = rn_schedule_constant(0.5);
     ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &d, block, sizeof block));
     d.n = 1;
     ASSERT_EQ(RN_ERR_ARG, rn_server_init(&s, &d, block, sizeof block)); /* dim is 0 */
@@ -1259,7 +1265,10 @@ TEST servers_that_do_not_fit(void) {
     X(d.method.flat = 1; d.method.estimator = RN_REINFORCE,     RN_ERR_DESC) \
     X(d.method.reuse = d.method.no_hessian = 1,                 RN_ERR_DESC) \
     X(d.method.tuned = d.method.no_hessian = 1,                 RN_ERR_DESC) \
-    X(d.method.tuned = d.method.no_memory = 1,                  RN_ERR_DESC)
+    X(d.method.tuned = d.method.no_memory = 1,                  RN_ERR_DESC) \
+    X(d.method.lookahead = d.method.reuse = 1,                  RN_ERR_DESC) \
+    X(d.method.lookahead = d.method.tuned = 1,                  RN_ERR_DESC) \
+    X(d.method.lookahead = d.method.no_memory = 1,              RN_ERR_DESC)
 /* ... and of a server */
 #define BAD_SERVERS(X)                                      \
     X(d.beta1 = 1,                             RN_ERR_DESC) \
@@ -1302,6 +1311,7 @@ TEST bad_agents_and_servers(void) {
         rn_server_desc d;                                                                          \
         memset(&d, 0, sizeof d);                                                                   \
         d.n = d.dim = 2;                                                                           \
+        d.gamma = d.eta = rn_schedule_constant(0.5);                                               \
         change;                                                                                    \
         ASSERT_EQ((size_t)0, rn_server_size(&d));                                                  \
         ASSERT_EQm(#change, status, rn_server_init(&s, &d, block, sizeof block));                  \
@@ -1411,6 +1421,7 @@ TEST evaluations_that_do_not_fit(void) {
     rn_policy p;
     rn_evaluation_desc d;
     rn_evaluation out;
+    rn_evaluator *ticking;
     unsigned char block[64];
     stage_make(&s, 0);
     memset(&d, 0, sizeof d);
@@ -1425,6 +1436,9 @@ TEST evaluations_that_do_not_fit(void) {
     ASSERT_EQ((size_t)0, rn_evaluate_scratch_size(&e, &p));
     ASSERT_EQ((size_t)0, rn_policy_work_size(&p, 0));
     ASSERT_EQ(RN_ERR_SIZE, note(rn_evaluate(&d, &e, &p, s.theta, block, sizeof block, &out)));
+    ASSERT_EQ((size_t)0, rn_evaluator_size(&e, &p));
+    ASSERT_EQ(RN_ERR_SIZE,
+              note(rn_evaluator_init(&ticking, &d, &e, &p, s.theta, block, sizeof block)));
     ASSERT_EQ(RN_ERR_SIZE,
               note(rn_policy_act(&p, s.theta, s.theta, NULL, s.theta, block, sizeof block)));
     PASS();
@@ -1494,7 +1508,7 @@ TEST saving_has_its_statuses(void) {
     ASSERT_EQ(RN_ERR_CORRUPT, note(rn_trainer_load(t, b, size)));
     b[0] ^= 1;
     ASSERT_EQ(RN_ERR_FORMAT, note(rn_trainer_load(t, b, size)));
-    ASSERT_EQ(RN_MORE, note(rn_trainer_tick(t, N, NULL)));
+    ASSERT_EQ(RN_MORE, note(rn_trainer_tick(t, 1, NULL)));
     ASSERT_EQ(RN_ERR_NO_SAVE, note(rn_trainer_save(t, b, size)));
     ASSERT_EQ(RN_ERR_ORDER, note(rn_trainer_set_attack(t, 0, NULL)));
     free(b);

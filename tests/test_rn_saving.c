@@ -129,8 +129,9 @@ TEST environments_that_cannot_be_saved(void) {
     size = rn_trainer_save_size(t);
     b = (unsigned char *)need(malloc(2 * size));
     ASSERT_EQ(RN_OK, rn_trainer_save(t, b, size)); /* between rounds they need not */
-    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 2, NULL));
-    ASSERT_EQ(RN_ERR_NO_SAVE, rn_trainer_save(t, b, 2 * size));
+    do {
+        ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 1, NULL));
+    } while (rn_trainer_save(t, b + size, size) != RN_ERR_NO_SAVE);
     for (size_t i = 0; i < N; i++)
         refused += rn_agent_save(rn_trainer_agent(t, i), b + size, size) == RN_ERR_NO_SAVE;
     ASSERT(refused > 0 && refused < N);
@@ -152,12 +153,32 @@ typedef struct victim {
 
 static victim v;
 
+/* A small budget serves one agent after the other. Those whose turn has not come play two steps on
+   their own: the trainer finds them under way. */
+static void all_begin(rn_trainer *t) {
+    rn_server *s = rn_trainer_server(t);
+    for (size_t i = 0; i < N; i++) {
+        rn_agent *a = rn_trainer_agent(t, i);
+        if (rn_trainer_agent_status(t, i) != RN_MORE) continue;
+        if (rn_agent_begin_round(a, rn_server_theta(s), rn_server_eta(s)) != RN_OK) continue;
+        (void)rn_agent_tick(a, 2, NULL);
+    }
+}
+
+static rn_agent *busy_agent(rn_trainer *t) {
+    for (size_t i = 0; i < N; i++)
+        if (rn_agent_tick(rn_trainer_agent(t, i), 0, NULL) == RN_MORE)
+            return rn_trainer_agent(t, i);
+    abort();
+}
+
 static void victim_open(int kind) {
     setup_make(&v.s, kind);
     if (rn_trainer_create(&v.t, &v.s.d) != RN_OK) abort();
     for (int i = 0; i < 2; i++)
         if (rn_trainer_run_round(v.t) != RN_OK) abort();
     if (rn_trainer_tick(v.t, 14, NULL) != RN_MORE) abort();
+    all_begin(v.t);
     v.state = saved(v.t);
 }
 
@@ -265,7 +286,7 @@ TEST sealing_is_understood(void) {
     memset(b.at + b.size - 8, 0, 8);
     reseal(b);
     ASSERT(same(b, v.state));
-    ASSERT_EQ(0, memcmp(b.at, "RESRPG02", 8));
+    ASSERT_EQ(0, memcmp(b.at, "RESRPG03", 8));
     free(b.at);
     ASSERT(victim_close(PLAIN));
     PASS();
@@ -599,6 +620,10 @@ TEST forged_fields_are_refused(int kind) {
     REFUSED(m.trajectories, AS_WORD, 1e6);
     REFUSED(m.steps, AS_WORD, 0);
     TAKEN(m.steps, AS_WORD, 1e6);
+    /* those under way are counted already: without them an end of the trajectory would leave fewer
+       steps than trajectories */
+    TAKEN(m.steps, AS_WORD, (double)(word_at(b, m.trajectories) + word_at(b, m.t)));
+    REFUSED(m.steps, AS_WORD, (double)(word_at(b, m.trajectories) + word_at(b, m.t) - 1));
     REFUSED(m.mean_length, AS_DOUBLE, -1);
     REFUSED(m.mean_length, AS_DOUBLE, 1e6);
     REFUSED(m.sum_length, AS_DOUBLE, -1);
@@ -634,6 +659,8 @@ TEST forged_fields_are_refused(int kind) {
         TAKEN(m.baseline + 8, AS_DOUBLE, -1);
         REFUSED(m.baseline + 8 * n * n, AS_DOUBLE, (double)NAN);
     }
+    put_bits(b.at + m.trajectories, UINT64_MAX / 4, 8); /* counters that have come to their end */
+    put_bits(b.at + m.steps, UINT64_MAX / 4, 8);
     memset(b.at + m.random, 0, 24); /* all but one word of the generator */
     reseal(b);
     ASSERT_EQ(RN_OK, rn_agent_load(a, b.at, b.size));
@@ -782,9 +809,8 @@ TEST forged_second_trajectories_are_refused(void) {
     free(v.state.at);
     setup_make(&first, PLAIN); /* in its first round there is no d, and no place for it */
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
-    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
-    for (size_t i = 0; i < N; i++)
-        if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 1, NULL));
+    a = busy_agent(t);
     b = saved_agent(a);
     m = map_of(b, &first.d);
     m.all -= 2 * first.p.policy.dim * sizeof(rn_real) + 16;
@@ -798,9 +824,8 @@ TEST forged_second_trajectories_are_refused(void) {
     first.d.method.no_hessian = 1;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
     ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
-    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
-    for (size_t i = 0; i < N; i++)
-        if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 1, NULL));
+    a = busy_agent(t);
     b = saved_agent(a);
     m = map_of(b, &first.d);
     ASSERT_EQ((uint64_t)1, word_at(b, m.all));
@@ -811,9 +836,8 @@ TEST forged_second_trajectories_are_refused(void) {
     first.d.method.reuse = 1;
     ASSERT_EQ(RN_OK, rn_trainer_create(&t, &first.d));
     ASSERT_EQ(RN_OK, rn_trainer_run_round(t));
-    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, N, NULL));
-    for (size_t i = 0; i < N; i++)
-        if (rn_trainer_agent_status(t, i) == RN_MORE) a = rn_trainer_agent(t, i);
+    ASSERT_EQ(RN_MORE, rn_trainer_tick(t, 1, NULL));
+    a = busy_agent(t);
     b = saved_agent(a);
     m = map_of(b, &first.d);
     ASSERT_EQ((uint64_t)1, word_at(b, m.all));
@@ -871,11 +895,122 @@ TEST forged_trainers_are_refused(void) {
     memcpy(f.at, b.at, b.size);
     put_bits(f.at + busy, 1, 8);
     reseal(f);
-    ASSERT_EQ(RN_ERR_CORRUPT, rn_trainer_load(t, f.at, f.size));
-    ASSERT(same_state(t, b));
+    ASSERT_EQ(RN_OK, rn_trainer_load(t, f.at, f.size)); /* a round with nothing left but its end */
+    ASSERT(same_state(t, f));
+    ASSERT_EQ(RN_OK, rn_trainer_tick(t, 1, NULL));
+    ASSERT_EQ((size_t)2, rn_trainer_rounds_done(t));
     free(b.at);
     free(f.at);
     rn_trainer_destroy(t);
+    PASS();
+}
+
+/* ---- sums that are divided over ticks: a net of the header's own, and more steps than a block */
+static void pace_reset(void *self, const agg_rng *r, rn_real *obs) {
+    (void)self;
+    obs[0] = (rn_real)rn_draw_uniform(r);
+    obs[1] = 1;
+}
+
+static rn_step_result pace_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                double *reward) {
+    pace_reset(self, r, obs);
+    *reward = (double)(act[0] * obs[0]);
+    return RN_RUNNING;
+}
+
+enum { PACE = 150 }; /* steps of every trajectory */
+
+static rn_trainer *pace_make(rn_net *net, int kind) {
+    rn_net_desc shape = rn_make_net_desc(2, 3);
+    rn_trainer_desc d;
+    rn_trainer *t;
+    rn_env envs[2];
+    memset(envs, 0, sizeof envs);
+    shape.hidden[0] = 5;
+    for (int i = 0; i < 2; i++) {
+        envs[i].reset = pace_reset;
+        envs[i].step = pace_step;
+        envs[i].obs_dim = 2;
+        envs[i].act_dim = 1;
+        envs[i].actions = 3;
+    }
+    d = rn_make_trainer_desc(2, 0, envs, rn_make_net_policy(net, &shape));
+    d.method.horizon = PACE;
+    if (kind == 1) d.method.reuse = 0; /* the paper's second trajectories */
+    if (kind == 2) {                   /* c alone */
+        d.method.reuse = 0;
+        d.method.no_hessian = 1;
+        d.server.kl = 1e-3;
+    }
+    if (rn_trainer_create(&t, &d) != RN_OK) abort();
+    return t;
+}
+
+/* Saved wherever that is possible: between trajectories, and within the sums of one. Loaded by turns
+   into a new trainer and one that has run: what its own trajectories left behind is not taken for
+   this one's. */
+TEST divided_sums_resume(int kind) {
+    static rn_net nets[2];
+    rn_trainer *whole = pace_make(&nets[0], kind), *parts = pace_make(&nets[1], kind);
+    size_t saves = 0;
+    for (int round = 0; round < 3; round++) {
+        rn_status s = RN_MORE;
+        while (s == RN_MORE) {
+            unsigned char *b;
+            size_t size;
+            s = rn_trainer_tick(parts, 1 + saves % 3 * 90, NULL);
+            size = rn_trainer_save_size(parts);
+            b = (unsigned char *)need(malloc(size));
+            if (s == RN_MORE && rn_trainer_save(parts, b, size) == RN_OK) {
+                rn_trainer_destroy(parts);
+                parts = pace_make(&nets[1], kind);
+                if (saves % 2) ASSERT_EQ(RN_OK, rn_trainer_run_round(parts));
+                if (saves % 2) ASSERT_EQ(RN_MORE, rn_trainer_tick(parts, 2 * PACE, NULL));
+                ASSERT_EQ(RN_OK, rn_trainer_load(parts, b, size));
+                saves++;
+            }
+            free(b);
+        }
+        ASSERT_EQ(RN_OK, rn_trainer_run_round(whole));
+        ASSERT(same_bits(rn_trainer_theta(whole), rn_trainer_theta(parts), nets[0].dim));
+    }
+    ASSERT(saves > 20);
+    rn_trainer_destroy(whole);
+    rn_trainer_destroy(parts);
+    PASS();
+}
+
+/* Psi has come, and what is due: of tau^ no g is made */
+TEST forged_sums_are_refused(void) {
+    enum { SUMS_G = 3, SUMS_V = 4 };
+    const int kind = PLAIN;
+    agent_map m;
+    bytes b;
+    rn_agent *a;
+    size_t weight;
+    victim_open(PLAIN);
+    a = busy_agent(v.t);
+    for (;;) {
+        b = saved_agent(a);
+        m = map_of(b, &v.s.d);
+        if (word_at(b, m.playing) == SUMS_V && word_at(b, m.trajectory) == 1) break;
+        free(b.at);
+        if (rn_agent_tick(a, 1, NULL) != RN_MORE) abort();
+    }
+    weight = b.size - 8 - (size_t)word_at(b, m.t) * sizeof(rn_real);
+    REFUSED(weight - 8, AS_WORD, 1); /* steps that are done: a host's policy does all at once */
+    REFUSED(m.playing, AS_WORD, SUMS_G);
+    REFUSED(m.playing, AS_WORD, SUMS_V + 1);
+    REFUSED(m.t, AS_WORD, 0);
+    REFUSED(m.t, AS_WORD, (double)v.s.d.method.horizon + 1);
+    REFUSED(weight, AS_REAL, (double)NAN);
+    TAKEN(weight, AS_REAL, 3);
+    ASSERT_EQ(RN_OK, rn_agent_tick(a, 1000, NULL));
+    ASSERT_EQ((size_t)0, v.s.g.broken);
+    free(b.at);
+    rn_trainer_destroy(v.t);
+    free(v.state.at);
     PASS();
 }
 
@@ -1012,11 +1147,11 @@ TEST foreign_states_are_refused(void) {
         memset(junk, 0xff, sizeof junk);
         ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, junk, sizeof junk));
     }
-    b.at[7] ^= 3; /* another version: the first */
-    ASSERT_EQ('1', b.at[7]);
+    b.at[7] ^= 1; /* another version: the one before */
+    ASSERT_EQ('2', b.at[7]);
     reseal(b);
     ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, b.at, b.size));
-    b.at[7] ^= 3;
+    b.at[7] ^= 1;
     b.at[8] = (unsigned char)(12 - sizeof(rn_real)); /* another precision */
     reseal(b);
     ASSERT_EQ(RN_ERR_FORMAT, rn_trainer_load(v.t, b.at, b.size));
@@ -1028,7 +1163,7 @@ TEST foreign_states_are_refused(void) {
 
 /* other sizes or options of the method and the step */
 TEST other_descs_are_refused(void) {
-    enum { CHANGES = 20 };
+    enum { CHANGES = 21 };
 
     victim_open(RIDGE);
     for (int k = 0; k < CHANGES; k++) {
@@ -1060,6 +1195,7 @@ TEST other_descs_are_refused(void) {
         case 16: s.d.server.soft = 1; break;
         case 17: s.d.method.tuned = 1; break;
         case 18: s.d.server.kl = 1e-3; break;
+        case 19: s.d.method.lookahead = 1; break;
         default: s.d.method.forget = 0.5; break;
         }
         ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
@@ -1107,6 +1243,42 @@ TEST giant_rewards_can_be_saved(rn_baseline baseline) {
     PASS();
 }
 
+/* nor what comes of them: g may be too large for a number while v is still to be made */
+static double reward_size;
+
+static rn_step_result growing_step(void *self, const rn_real *act, const agg_rng *r, rn_real *obs,
+                                   double *reward) {
+    const rn_step_result result = walk_step(self, act, r, obs, reward);
+    *reward = *reward > 0 ? reward_size : -reward_size;
+    return result;
+}
+
+TEST overflowing_gradients_can_be_saved(void) {
+    static setup s;
+    rn_trainer *t;
+    size_t failed = 0;
+    setup_make(&s, PLAIN);
+    s.d.method.reuse = 1;
+    s.d.method.batch = 8;
+    s.d.method.discount = 0.01;
+    for (size_t i = 0; i < N; i++) s.envs[i].step = growing_step;
+    reward_size = 1;
+    ASSERT_EQ(RN_OK, rn_trainer_create(&t, &s.d));
+    ASSERT_EQ(RN_OK, rn_trainer_run_round(t)); /* theta moves: now there is a v */
+    reward_size = (double)REAL_MAX / 2;
+    for (int i = 0; i < 1000 && rn_trainer_rounds_done(t) < 4; i++) {
+        const bytes b = saved(t);
+        ASSERT_EQ(RN_OK, rn_trainer_load(t, b.at, b.size));
+        free(b.at);
+        (void)rn_trainer_tick(t, 1, NULL);
+        for (size_t k = 0; k < N; k++) failed += rn_trainer_agent_status(t, k) == RN_ERR_POLICY;
+    }
+    ASSERT_EQ((size_t)4, rn_trainer_rounds_done(t));
+    ASSERT(failed > 0);
+    rn_trainer_destroy(t);
+    PASS();
+}
+
 SUITE(resuming) {
     for (int kind = 0; kind < KINDS; kind++) {
         RUN_TESTp(resumed_runs_keep_the_bits, kind, 0);
@@ -1115,6 +1287,7 @@ SUITE(resuming) {
     }
     for (int kind = 0; kind < KINDS; kind++) RUN_TESTp(saving_changes_nothing, kind);
     RUN_TEST(agents_and_servers_resume);
+    for (int kind = 0; kind < 3; kind++) RUN_TEST1(divided_sums_resume, kind);
     RUN_TEST(environments_that_cannot_be_saved);
 }
 
@@ -1138,6 +1311,7 @@ SUITE(damage) {
     RUN_TEST(forged_softness_is_refused);
     RUN_TEST(last_observation_is_checked_when_used);
     RUN_TEST(forged_trainers_are_refused);
+    RUN_TEST(forged_sums_are_refused);
     for (int kind = 0; kind < 3; kind++) RUN_TESTp(forged_continuous_actions_are_refused, kind);
     RUN_TEST(environments_may_refuse);
     RUN_TEST(foreign_states_are_refused);
@@ -1145,6 +1319,7 @@ SUITE(damage) {
     RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_NONE);
     RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_TIME);
     RUN_TESTp(giant_rewards_can_be_saved, RN_BASELINE_RIDGE);
+    RUN_TEST(overflowing_gradients_can_be_saved);
 }
 
 GREATEST_MAIN_DEFS();

@@ -210,10 +210,21 @@ static rn_server *server_of(size_t n, size_t f, double kl, void **block) {
     d.agg.rule = AGG_CWMED;
     d.kl = kl;
     d.gamma = rn_schedule_constant(1e6);
+    d.eta = rn_schedule_constant(1);
     *block = need(malloc(rn_server_size(&d)));
     if (rn_server_init(&s, &d, *block, rn_server_size(&d)) != RN_OK) abort();
     return s;
 }
+
+static double kl_step_late(const rn_server *s, const double *F, const unsigned char *late) {
+    rn_arrivals a;
+    memset(&a, 0, sizeof a);
+    a.curvature = F;
+    a.late = late;
+    return rni_kl_step(s, &a);
+}
+
+static double kl_step(const rn_server *s, const double *F) { return kl_step_late(s, F, NULL); }
 
 /* Honest numbers, and in every f places of n every choice of f hostile ones: the step lies between
    those that two honest numbers would have led to. */
@@ -245,7 +256,7 @@ TEST hostile_numbers_stay_in_the_honest_range(size_t n, size_t f) {
                 most = fmax(most, F[i]);
             }
             s->step = 1; /* doubling is no limit here */
-            k = rni_kl_step(s, F);
+            k = kl_step(s, F);
             ASSERT(k >= sqrt(2e-6 / most) * (1 - 1e-12) && k <= sqrt(2e-6 / least) * (1 + 1e-12));
             seen++;
         }
@@ -261,17 +272,30 @@ TEST steps_by_hand(void) {
     void *block;
     rn_server *s = server_of(5, 2, 1, &block);
     ASSERT(fabs(rn_server_gamma(s) - 0.001) < tol); /* nothing is known */
-    ASSERT(fabs(rni_kl_step(s, NULL) - 0.001) < tol);
-    ASSERT(fabs(rni_kl_step(s, F) - 0.002) < tol); /* sqrt(2/2) = 1, but no more than double */
+    ASSERT(fabs(kl_step(s, NULL) - 0.001) < tol);
+    ASSERT(fabs(kl_step(s, F) - 0.002) < tol); /* sqrt(2/2) = 1, but no more than double */
     s->step = 3;
-    ASSERT(fabs(rni_kl_step(s, F) - 1) < tol);
-    ASSERT(fabs(rni_kl_step(s, none) - 3) < tol); /* three of five: more than f */
-    ASSERT(fabs(rni_kl_step(s, zeros) - 6) < tol);
-    ASSERT(fabs(rni_kl_step(s, large) - RNI_KL_LEAST) < tol);
+    ASSERT(fabs(kl_step(s, F) - 1) < tol);
+    ASSERT(fabs(kl_step(s, none) - 3) < tol); /* three of five: more than f */
+    ASSERT(fabs(kl_step(s, zeros) - 6) < tol);
+    ASSERT(fabs(kl_step(s, large) - RNI_KL_LEAST) < tol);
     s->step = RNI_KL_MOST;
-    ASSERT(fabs(rni_kl_step(s, zeros) - RNI_KL_MOST) < tol);
+    ASSERT(fabs(kl_step(s, zeros) - RNI_KL_MOST) < tol);
     s->desc.agg.f = 3; /* as with a rule of the host's: then there is no middle */
-    ASSERT(fabs(rni_kl_step(s, none) - RNI_KL_MOST) < tol);
+    ASSERT(fabs(kl_step(s, none) - RNI_KL_MOST) < tol);
+    free(block);
+    PASS();
+}
+
+/* the middle of the numbers that are in time; what the late left there is not looked at */
+TEST late_numbers(void) {
+    const double F[7] = {8, (double)NAN, 2, 32, 0, 0.5, 2}, few[7] = {-1, 3, 2, -1, 3, -1, 2};
+    const unsigned char late[7] = {0, 1, 0, 0, 1, 0, 0};
+    void *block;
+    rn_server *s = server_of(7, 2, 1, &block);
+    s->step = 3;
+    ASSERT(fabs(kl_step_late(s, F, late) - 1) < tol);   /* sqrt(2/2) */
+    ASSERT(fabs(kl_step_late(s, few, late) - 3) < tol); /* three of five: more than f */
     free(block);
     PASS();
 }
@@ -303,7 +327,8 @@ TEST schedule_is_the_cap(void) {
 }
 
 /* -1 until theta has moved, then the mean of c^2/||u||^2; and it stays where theta does */
-TEST agents_offer_curvature(void) {
+/* of a net, and of a host's policy */
+TEST agents_offer_curvature(int host) {
     static trio c;
     rn_agent *a;
     rn_agent_desc d;
@@ -313,6 +338,7 @@ TEST agents_offer_curvature(void) {
     trio_make(&c, 0);
     d = c.a;
     d.method.curvature = d.method.no_hessian = 1;
+    if (host) d.policy.hvp = NULL;
     block = need(malloc(rn_agent_size(&d)));
     ASSERT_EQ(RN_OK, rn_agent_init(&a, &d, block, rn_agent_size(&d)));
     ASSERT(rn_agent_curvature(NULL) <= -1 && rn_agent_curvature(a) <= -1);
@@ -371,8 +397,10 @@ SUITE(budget) {
         for (size_t f = 1; 2 * f < n; f++)
             RUN_TESTp(hostile_numbers_stay_in_the_honest_range, n, f);
     RUN_TEST(steps_by_hand);
+    RUN_TEST(late_numbers);
     RUN_TEST(schedule_is_the_cap);
-    RUN_TEST(agents_offer_curvature);
+    RUN_TESTp(agents_offer_curvature, 0);
+    RUN_TESTp(agents_offer_curvature, 1);
     RUN_TEST(tuned_trainers_go_on_with_the_same_bits);
 }
 

@@ -28,11 +28,11 @@ ENV_FN void cartpole_observe(const cartpole *p, rn_real *obs) {
     obs[3] = (rn_real)p->spin;
 }
 
-/* one Euler step of 0.02 s with a push of 10 N to the left (0) or right (1) */
-ENV_FN rn_step_result cartpole_move(cartpole *p, int right) {
-    const double pole = 0.1, total = 0.1 + 1.0, half = 0.5, moment = 0.1 * 0.5, tau = 0.02;
+/* one Euler step of 0.02 s with a push of `force` newtons, to the right if it is positive; half:
+   metres from the pivot to the middle of the pole */
+ENV_INLINE rn_step_result cartpole_push(cartpole *p, double force, double half) {
+    const double pole = 0.1, total = 0.1 + 1.0, moment = 0.1 * half, tau = 0.02;
     const double limit = 12 * 2 * 3.141592653589793 / 360;
-    const double force = right ? 10.0 : -10.0;
     double s, c, push, turn, move;
     env_sincos_horner(p->angle, &s, &c);
     push = (force + moment * (p->spin * p->spin) * s) / total;
@@ -45,6 +45,11 @@ ENV_FN rn_step_result cartpole_move(cartpole *p, int right) {
     p->steps++;
     if (p->x < -2.4 || p->x > 2.4 || p->angle < -limit || p->angle > limit) return RN_TERMINATED;
     return p->steps >= 500 ? RN_TRUNCATED : RN_RUNNING;
+}
+
+/* Gym's pole: 10 N to the left (0) or right (1), half a metre */
+ENV_FN rn_step_result cartpole_move(cartpole *p, int right) {
+    return cartpole_push(p, right ? 10.0 : -10.0, 0.5);
 }
 
 ENV_FN void cartpole_reset(void *self, const agg_rng *rng, rn_real *obs) {

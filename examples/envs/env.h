@@ -6,7 +6,9 @@
    env_put, env_get                numbers as bytes, little-endian on every machine */
 #ifndef ENV_H
 #define ENV_H
-#include "../../resnharpg.h"
+#ifndef RESNHARPG_H /* a program that has it need not say where it is */
+#include "resnharpg.h"
+#endif
 #include <string.h> /* memcpy */
 
 /* Pairs of lanes (tree-slp-vectorize) cost more than they save here. */

@@ -23,7 +23,7 @@ static void no_clip(recipe *r) { r->method.clip = 0; }
 
 static void no_soft(recipe *r) { r->soft = 0; }
 
-static void no_nnm(recipe *r) { r->pre = AGG_PRE_NONE; }
+static void no_nnm(recipe *r) { r->pre[0] = AGG_PRE_NONE; }
 
 static void eta_half(recipe *r) { r->eta = 0.5; }
 
@@ -53,7 +53,7 @@ static void strict(recipe *r) {
     r->method.clip = 0;
     no_reuse(r);
     r->method.baseline = RN_BASELINE_NONE;
-    r->pre = AGG_PRE_NONE;
+    r->pre[0] = AGG_PRE_NONE;
 }
 
 static const change changes[] = {{"as it is", as_it_is},
@@ -228,10 +228,12 @@ int main(int argc, char **argv) {
         "Counts bad seeds, part by part (all, or those named): writes build/ablation.md and .csv.\n"
         "--quick: 1 seed, 200 trajectories.\n");
     const unsigned parts = given & 6 ? given >> 1 & 3 : 3, which = given >> 3 ? given >> 3 : 3;
-    FILE *csv = fopen("build/ablation.csv", "w");
+    char to[64], md[64];
     paper_claims c;
     s.quick = (int)(given & 1);
-    if (!csv || paper_claims_open(&c, "build/ablation.md", "No bad seeds") != 0)
+    FILE *csv = fopen(paper_path(to, "ablation", s.quick, "csv"), "w");
+    if (!csv ||
+        paper_claims_open(&c, paper_path(md, "ablation", s.quick, "md"), "No bad seeds") != 0)
         return fprintf(stderr, "cannot write build/ablation.*\n"), 1;
     paper_note(&c,
                "Ten agents, three of them Byzantine; an exam is %d greedy trajectories, every %d "
@@ -244,6 +246,6 @@ int main(int argc, char **argv) {
             if (parts >> s.ingredients & 1 && which >> s.task & 1) run_part(&s, &c, csv);
     if (paper_claims_close(&c) != 0 || fclose(csv) != 0)
         return fprintf(stderr, "cannot write build/ablation.*\n"), 1;
-    printf("\nwrote build/ablation.md and build/ablation.csv\n");
+    printf("\nwrote %s and %s\n", md, to);
     return 0;
 }

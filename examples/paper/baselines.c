@@ -252,7 +252,8 @@ static plot_scale scale_of(const series *s) {
 static void draw_panel(plot *p, const figure *f, int g, int a, plot_curve *curve) {
     static series s[LINES];
     char title[80];
-    const plot_box page = plot_make_box(14, 92, 1072, 440);
+    const plot_box page = plot_make_box(14, 66, 1272, 460);
+    const plot_box box = plot_cell_for_names(page, GAMES, ATTACKS, (size_t)g, (size_t)a, 84);
     for (int l = 0; l < LINES; l++) {
         s[l] = series_of(runs_of(f, g, a, l), f->seeds[g]);
         curve[l] = curve_of(&s[l], l, 0);
@@ -264,15 +265,16 @@ static void draw_panel(plot *p, const figure *f, int g, int a, plot_curve *curve
     const plot_chart chart = {
         title, "trajectories per agent", a ? NULL : "return", {0, most, 0}, scale_of(s), curve,
         LINES};
-    plot_curves(p, plot_cell(page, GAMES, ATTACKS, (size_t)g, (size_t)a), &chart);
+    plot_named_curves(p, box, &chart);
+    if (g == CART_POLE) plot_tick_y(p, box, &chart, 500);
 }
 
 static int draw(const char *path, const figure *f) {
     plot_curve curve[LINES];
     plot p;
     char note[200];
-    if (plot_open(&p, path, 1100, 540,
-                  "Res-NHARPG, FedPG-BR, Byz-PG: three of ten are adversaries"))
+    if (paper_figure(&p, path, 1300, 534,
+                     "Res-NHARPG, FedPG-BR, Byz-PG: three of ten are adversaries"))
         return -1;
     snprintf(note, sizeof note,
              "Return of the learned policy: CartPole, mean of %d seeds and its 95 %% confidence; "
@@ -281,7 +283,6 @@ static int draw(const char *path, const figure *f) {
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     for (int g = 0; g < GAMES; g++)
         for (int a = 0; a < ATTACKS; a++) draw_panel(&p, f, g, a, curve);
-    plot_legend(&p, 66, 80, curve, LINES);
     return plot_close(&p);
 }
 

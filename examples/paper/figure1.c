@@ -289,16 +289,20 @@ static int write_claims(const char *path, const figure *f) {
     return paper_claims_close(&c);
 }
 
-/* ---- the picture */
+/* ---- the picture: panels (a) to (f) are the paper's */
+enum { NAMES_ROOM = 92 };
+
 static void draw_panel(plot *p, plot_box box, const char *title, const char *x, const char *y,
                        double best, const plot_curve *curve, size_t curves) {
-    const plot_chart chart = {title,        x,     y,     {0, curve[0].x[curve[0].n - 1], 0},
-                              {0, best, 0}, curve, curves};
-    plot_curves(p, box, &chart);
+    const plot_chart chart = {
+        title, x, y, {0, curve[0].x[curve[0].n - 1], 0}, {0, 1.05 * best, 0}, curve, curves};
+    plot_named_curves(p, box, &chart);
+    plot_tick_y(p, box, &chart, best);
 }
 
 static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) {
     static series s[VARIANTS + 1];
+    static const char *const name[VARIANTS + 1] = {"all of it", "no Hessian", "no memory"};
     plot_curve curve[VARIANTS + 1];
     char title[96];
     for (size_t col = 0; col < 3; col++) {
@@ -307,15 +311,19 @@ static void draw_variants(plot *p, const figure *f, plot_box page, size_t rows) 
         for (int v = 0; v <= VARIANTS; v++) {
             const trial *runs = variant_runs(f, t, v);
             s[v] = by_steps ? series_by_steps(f, runs, steps) : series_of(runs, f->seeds);
-            if (v == 0) s[v].name = "Res-NHARPG (MDA)";
+            s[v].name = name[v];
             curve[v] = curve_of(&s[v], v == 0 ? 0 : 2 + v, 0);
         }
-        snprintf(title, sizeof title, "%s, sign flipping", tasks[0][t].name);
-        draw_panel(p, plot_cell(page, rows, 3, 2, col), title,
+        snprintf(title, sizeof title, "%s, sign flipping, MDA", tasks[0][t].name);
+        draw_panel(p, plot_cell_for_names(page, rows, 3, 2, col, NAMES_ROOM), title,
                    by_steps ? "million environment steps" : "trajectories per agent",
                    col ? NULL : "return", tasks[0][t].best, curve, VARIANTS + 1);
     }
-    plot_legend(p, 66, page.y + page.h + 8, curve, VARIANTS + 1);
+}
+
+/* what stands at the curves; the CSV has the paper's names */
+static const char *full_name(int l) {
+    return l == SM ? "simple mean" : l == PG_SM ? "PG, mean" : learners[l].name;
 }
 
 static void draw_learners(plot *p, const figure *f, plot_box page, size_t rows) {
@@ -327,15 +335,14 @@ static void draw_learners(plot *p, const figure *f, plot_box page, size_t rows) 
             for (int l = 0; l < LEARNERS; l++) {
                 const int k = LEARNERS - 1 - l; /* MDA last, on top */
                 s[k] = series_of(runs_of(f, t, a, k), f->seeds);
+                s[k].name = full_name(k);
                 curve[l] = curve_of(&s[k], k == SM ? 1 : k == 1 ? 6 : k, k >= SM);
             }
             snprintf(title, sizeof title, "%s, %s", tasks[0][t].name, f->attacks[a].name);
-            draw_panel(p, plot_cell(page, rows, 3, (size_t)t, (size_t)a), title,
-                       "trajectories per agent", a ? NULL : "return", tasks[0][t].best, curve,
-                       LEARNERS);
+            draw_panel(p, plot_cell_for_names(page, rows, 3, (size_t)t, (size_t)a, NAMES_ROOM),
+                       title, "trajectories per agent", a ? NULL : "return", tasks[0][t].best,
+                       curve, LEARNERS);
         }
-    for (int l = 0, x = 66; l < LEARNERS; l++)
-        x = (int)plot_legend(p, x, 80, &curve[LEARNERS - 1 - l], 1);
 }
 
 /* 0, or -1 if it cannot */
@@ -353,16 +360,17 @@ static int draw(const char *path, const figure *f) {
     static const char *const title[2] = {
         "Figure 1: ten agents, three of them Byzantine",
         "Figure 1, settings of the authors' code: ten agents, three of them Byzantine"};
-    static const char *const note[2] = {
-        "Return of the learned policy: mean of 5 seeds and its 95 % confidence. Last row: MDA "
-        "without its parts",
-        "Return of the learned policy: mean of 5 seeds and its 95 % confidence"};
+    static const char *const more[2] = {". (g) to (i): MDA without its parts", ""};
+    char note[200];
     plot p;
     const size_t rows = f->authors ? 2 : 3;
-    const plot_box page = plot_make_box(14, 92, 1072, 220 * (double)rows);
-    const double height = page.y + page.h + (f->authors ? 8 : 24);
-    if (plot_open(&p, path, 1100, height, title[f->authors]) != 0) return -1;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note", note[f->authors]);
+    const plot_box page = plot_make_box(14, 66, 1272, 230 * (double)rows);
+    if (paper_figure(&p, path, 1300, page.y + page.h + 8, title[f->authors]) != 0) return -1;
+    snprintf(note, sizeof note,
+             "Return of the learned policy, mean of %d seeds; a curve under the pointer shows its "
+             "95 %% confidence%s",
+             (int)f->seeds, more[f->authors]);
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     draw_learners(&p, f, page, rows);
     if (!f->authors) draw_variants(&p, f, page, rows);
     return plot_close(&p);
@@ -374,14 +382,15 @@ int main(int argc, char **argv) {
         paper_options(argc, argv, "--quick --authors ",
                       "usage: figure1 [--quick] [--authors]\n"
                       "The paper's figure 1: writes build/figure1.svg, .csv, _runs.csv and .md.\n"
-                      "--quick: 2 seeds, 600 trajectories. "
+                      "--quick: 2 seeds, 600 trajectories (figure1_quick.*). "
                       "--authors: the settings of the authors' code (figure1_authors.*).\n");
-    const char *name = given & 2 ? "build/figure1_authors" : "build/figure1";
-    char settings[160], part[64], csv[64], runs[64], md[64], svg[64];
+    char name[48], settings[160], part[64], csv[64], runs[64], md[64], svg[64];
     f.quick = (int)(given & 1);
     f.authors = given >> 1 & 1;
     f.seeds = f.quick ? 2 : MAX_SEEDS;
-    snprintf(part, sizeof part, "%s%s.part", name, f.quick ? "_quick" : "");
+    snprintf(name, sizeof name, "build/figure1%s%s", f.authors ? "_authors" : "",
+             f.quick ? "_quick" : "");
+    snprintf(part, sizeof part, "%s.part", name);
     snprintf(csv, sizeof csv, "%s.csv", name);
     snprintf(runs, sizeof runs, "%s_runs.csv", name);
     snprintf(md, sizeof md, "%s.md", name);

@@ -166,21 +166,27 @@ static plot_scale scale_of(const series *s) {
     return y;
 }
 
+enum { NAMES_ROOM = 92 };
+
 static int draw(const char *path, const figure *f) {
     static const int colour[LINES] = {0, 1, 7, 2};
+    static const char *const shown[LINES] = {"MDA", "simple mean", "PG, mean", "MDA, no attack"};
     static series s[LINES];
     plot_curve curve[LINES];
     plot p;
     char note[160];
-    const plot_box page = plot_make_box(14, 92, 1072, 440);
-    if (plot_open(&p, path, 1100, 540, "Figure 2: ten agents, three of them add random noise") != 0)
+    const plot_box page = plot_make_box(14, 66, 1272, 460);
+    if (paper_figure(&p, path, 1300, 534, "Figure 2: ten agents, three of them add random noise") !=
+        0)
         return -1;
     snprintf(note, sizeof note,
-             "Return of the learned policy: mean of %d seeds and its 95 %% confidence",
+             "Return of the learned policy, mean of %d seeds; a curve under the pointer shows its "
+             "95 %% confidence",
              (int)f->seeds);
     plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     for (int t = 0; t < HARD_TASKS; t++) {
         for (int l = 0; l < LINES; l++) s[l] = series_of(runs_of(f, t, l), f->seeds);
+        for (int l = 0; l < LINES; l++) s[l].name = shown[l];
         for (int l = 0; l < LINES; l++) { /* MDA last, on top */
             const int k = LINES - 1 - l;
             curve[l] = curve_of(&s[k], colour[k], k == HONEST);
@@ -192,31 +198,31 @@ static int draw(const char *path, const figure *f) {
                                   scale_of(s),
                                   curve,
                                   LINES};
-        plot_curves(&p, plot_cell(page, 2, 3, (size_t)t / 3, (size_t)t % 3), &chart);
+        plot_named_curves(
+            &p, plot_cell_for_names(page, 2, 3, (size_t)t / 3, (size_t)t % 3, NAMES_ROOM), &chart);
     }
-    plot_legend(&p, 66, 80, curve, LINES);
     return plot_close(&p);
 }
 
 int main(int argc, char **argv) {
     static figure f;
-    char settings[320];
+    char settings[320], part[64], md[64], csv[64], svg[64];
     f.quick = paper_quick(argc, argv,
                           "usage: figure2 [--quick]\n"
                           "The paper's figure 2: writes build/figure2.svg, .csv and .md.\n"
-                          "--quick: 2 seeds, shorter runs.\n");
+                          "--quick: 2 seeds, shorter runs, build/figure2_quick.*\n");
     f.seeds = f.quick ? 2 : MAX_SEEDS;
     for (int t = 0; t < HARD_TASKS; t++) hard_measure(t);
     plan(&f);
     hard_settings(settings, sizeof settings);
-    f.seconds = trials_run(f.trials, f.count,
-                           f.quick ? "build/figure2_quick.part" : "build/figure2.part", settings);
+    f.seconds =
+        trials_run(f.trials, f.count, paper_path(part, "figure2", f.quick, "part"), settings);
     for (size_t i = 0; i < f.count; i++) f.resumed |= f.trials[i].found;
-    if (write_claims("build/figure2.md", &f) != 0 ||
-        write_csv("build/figure2.csv", f.trials, f.count) != 0 ||
-        draw("build/figure2.svg", &f) != 0)
+    if (write_claims(paper_path(md, "figure2", f.quick, "md"), &f) != 0 ||
+        write_csv(paper_path(csv, "figure2", f.quick, "csv"), f.trials, f.count) != 0 ||
+        draw(paper_path(svg, "figure2", f.quick, "svg"), &f) != 0)
         return fprintf(stderr, "cannot write build/figure2.*\n"), 1;
-    printf("\nwrote build/figure2.svg, build/figure2.csv and build/figure2.md\n");
+    printf("\nwrote %s, %s and %s\n", svg, csv, md);
     trials_free(f.trials, f.count);
     return 0;
 }

@@ -181,12 +181,15 @@ static plot_scale scale_of(const series *s) {
 
 static int draw(const char *path, const figure *f) {
     static const int colour[LINES] = {0, 1, 2};
+    static const char *const shown[LINES] = {"Res-NHARPG with MDA", "Fed-ADMM",
+                                             "Fed-ADMM with MDA"};
     static series s[LINES];
     plot_curve curve[LINES];
     plot p;
     char note[200];
-    const plot_box page = plot_make_box(14, 92, 1072, 240);
-    if (plot_open(&p, path, 1100, 340, "Figure 3: ten agents, three of them add random noise") != 0)
+    const plot_box page = plot_make_box(14, 66, 1072, 460);
+    if (paper_figure(&p, path, 1100, 534, "Figure 3: ten agents, three of them add random noise") !=
+        0)
         return -1;
     snprintf(note, sizeof note,
              "Return of the learned policy, seeds: %d. Fed-ADMM is a reconstruction",
@@ -195,19 +198,20 @@ static int draw(const char *path, const figure *f) {
     for (int t = 0; t < TASKS; t++) {
         for (int l = 0; l < LINES; l++) {
             s[l] = series_of(runs_of(f, t, l), f->seeds);
+            s[l].name = shown[l];
             curve[l] = curve_of(&s[l], colour[l], l == ADMM_MDA);
             if (f->seeds < 3) curve[l].lo = curve[l].hi = NULL; /* too few for a band */
         }
         const plot_chart chart = {hard_tasks[t].name,
                                   "trajectories per agent",
-                                  t ? NULL : "return",
+                                  t % 2 ? NULL : "return",
                                   {0, s[0].x[s[0].n - 1], 0},
                                   scale_of(s),
                                   curve,
                                   LINES};
-        plot_curves(&p, plot_cell(page, 1, TASKS, 0, (size_t)t), &chart);
+        plot_named_curves(&p, plot_cell_for_names(page, 2, 2, (size_t)t / 2, (size_t)t % 2, 132),
+                          &chart);
     }
-    plot_legend(&p, 66, 80, curve, LINES);
     return plot_close(&p);
 }
 

@@ -223,10 +223,12 @@ static void draw_tasks(plot *p, const figure *f, plot_box page) {
                                   "trajectories per agent",
                                   t % 3 ? NULL : "return",
                                   {0, line_x[1], 0},
-                                  {0, tasks[t].best, 0},
+                                  {0, 1.05 * tasks[t].best, 0},
                                   curve,
                                   2};
-        plot_curves(p, plot_cell(page, 3, 3, (size_t)t / 3, (size_t)t % 3), &chart);
+        const plot_box box = plot_cell(page, 3, 3, (size_t)t / 3, (size_t)t % 3);
+        plot_curves(p, box, &chart);
+        plot_tick_y(p, box, &chart, tasks[t].best);
     }
 }
 
@@ -242,21 +244,25 @@ static void draw_sweep(plot *p, const figure *f, plot_box page) {
                               "gamma_0",
                               "return",
                               {sweep_x[0], sweep_x[STEPS - 1], 1},
-                              {0, 500, 0},
+                              {0, 525, 0},
                               curve,
                               SWEEPS};
-    plot_curves(p, plot_cell(page, 3, 1, 2, 0), &chart);
-    plot_legend(p, 66, page.y + page.h + 8, curve, SWEEPS);
+    plot_named_curves(p, plot_cell_for_names(page, 3, 1, 2, 0, 160), &chart);
+    plot_tick_y(p, plot_cell_for_names(page, 3, 1, 2, 0, 160), &chart, 500);
 }
 
 static int draw(const char *path, const figure *f) {
     plot p;
     const plot_box page = plot_make_box(14, 70, 1072, 660);
-    if (plot_open(&p, path, 1100, 756, "One setting for six tasks, three of ten agents flip signs"))
+    char note[160];
+    if (paper_figure(&p, path, 1100, 738,
+                     "One setting for six tasks, three of ten agents flip signs"))
         return -1;
-    plot_text(&p, 20, 54, PLOT_LEFT, "note",
-              "Return of the learned policy: mean over seeds and its 95 % confidence; dashed: the "
-              "goal");
+    snprintf(note, sizeof note,
+             "Return of the learned policy, seeds: %d, mean and its 95 %% confidence; dashed: the "
+             "goal. (g) seeds: %d",
+             (int)f->seeds, (int)f->sweep_seeds);
+    plot_text(&p, 20, 54, PLOT_LEFT, "note", note);
     draw_tasks(&p, f, page);
     draw_sweep(&p, f, page);
     return plot_close(&p);
@@ -265,11 +271,13 @@ static int draw(const char *path, const figure *f) {
 int main(int argc, char **argv) {
     static figure f;
     static any_body body;
-    const unsigned given =
-        paper_options(argc, argv, "--quick --once ",
-                      "usage: onesetting [--quick] [--once]\n"
-                      "Six tasks with one setting: writes build/onesetting.svg, .csv and .md.\n"
-                      "--quick: 2 seeds, few trajectories. --once: one seed of everything.\n");
+    char part[64], md[64], csv[64], svg[64];
+    const unsigned given = paper_options(
+        argc, argv, "--quick --once ",
+        "usage: onesetting [--quick] [--once]\n"
+        "Six tasks with one setting: writes build/onesetting.svg, .csv and .md.\n"
+        "--quick: 2 seeds, few trajectories; --once: one seed of everything; both write "
+        "build/onesetting_quick.*\n");
     f.quick = (given & 1) != 0;
     f.seeds = given & 2 ? 1 : f.quick ? 2 : 3;
     f.sweep_seeds = given ? 1 : 3;
@@ -278,13 +286,14 @@ int main(int argc, char **argv) {
         scaled_measure(&unit[t], 100, 250, 0.6);
     }
     plan(&f);
-    f.seconds = trials_run(f.trials, f.count, "build/onesetting.part",
+    const int small = given != 0;
+    f.seconds = trials_run(f.trials, f.count, paper_path(part, "onesetting", small, "part"),
                            f.quick ? "onesetting 1 quick" : "onesetting 1");
-    if (write_claims("build/onesetting.md", &f) != 0 ||
-        write_csv("build/onesetting.csv", f.trials, f.count) != 0 ||
-        draw("build/onesetting.svg", &f) != 0)
+    if (write_claims(paper_path(md, "onesetting", small, "md"), &f) != 0 ||
+        write_csv(paper_path(csv, "onesetting", small, "csv"), f.trials, f.count) != 0 ||
+        draw(paper_path(svg, "onesetting", small, "svg"), &f) != 0)
         exit((fprintf(stderr, "cannot write build/onesetting.*\n"), 1));
-    printf("build/onesetting.svg, .csv, .md\n");
+    printf("%s, %s, %s\n", svg, csv, md);
     trials_free(f.trials, f.count);
     return 0;
 }

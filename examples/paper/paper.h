@@ -49,6 +49,12 @@ PLOT_FN unsigned paper_options(int argc, char **argv, const char *known, const c
     return given;
 }
 
+/* build/name.ending, or build/name_quick.ending: a short run never writes over a full one */
+PLOT_FN const char *paper_path(char path[64], const char *name, int quick, const char *ending) {
+    snprintf(path, 64, "build/%s%s.%s", name, quick ? "_quick" : "", ending);
+    return path;
+}
+
 PLOT_FN int paper_quick(int argc, char **argv, const char *usage) {
     return (int)paper_options(argc, argv, "--quick ", usage);
 }
@@ -151,6 +157,16 @@ PLOT_FN int paper_claims_close(paper_claims *c) {
         printf("\n%d of %d claims hold, %d are open.\n", (int)c->held, (int)c->claims,
                (int)c->open);
     return fclose(c->md) != 0 || bad ? -1 : 0;
+}
+
+/* ---- figures: panels have letters, and what the curves of build/name.svg show stands in
+   build/name_curves.csv */
+PLOT_FN int paper_figure(plot *p, const char *path, double w, double h, const char *title) {
+    char csv[96];
+    snprintf(csv, sizeof csv, "%.*s_curves.csv", (int)(strlen(path) - strlen(".svg")), path);
+    if (plot_open(p, path, w, h, title) != 0) return -1;
+    plot_letters(p);
+    return plot_keep(p, csv);
 }
 
 /* ---- slopes */

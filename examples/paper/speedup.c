@@ -20,6 +20,7 @@
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "paper.h"
+#include "../explain.h"
 #include "../pool.h"
 
 enum { S = 3, A = 2, DIM = S * A, MAX_H = 64, RULES = 6, SIZES = 7 };
@@ -232,8 +233,8 @@ static rn_trainer *make_trainer(const study *st, const cell *c, size_t seed, sea
     d.adversaries = c->f;
     d.attack.vector.kind = AGG_ATTACK_ALIE;
     d.attack.vector.strength = attack_strength;
-    const rn_status s = rn_trainer_create(&trainer, &d);
-    if (s != RN_OK) exit((fprintf(stderr, "%s\n", rn_status_text(s)), 1));
+    const rn_status s = explain_trainer(rn_trainer_create(&trainer, &d), &d);
+    if (s != RN_OK) exit(1);
     free(envs);
     free(rngs);
     return trainer;
@@ -313,7 +314,7 @@ static void plan(study *st) {
 static int run_all(study *st) {
     pool p;
     double total = 0;
-    char settings[80];
+    char settings[80], part[64];
     for (size_t i = 0; i < st->cells; i++)
         for (size_t seed = 0; seed < st->cell[i].seeds; seed++) {
             st->job_cell[st->jobs] = i;
@@ -321,7 +322,8 @@ static int run_all(study *st) {
             total += (double)(st->cell[i].n * st->cell[i].rounds);
         }
     snprintf(settings, sizeof settings, "speedup 1, %d rounds", (int)st->rounds);
-    if (paper_store_open(&st->store, "build/speedup.part", settings) != 0)
+    if (paper_store_open(&st->store, paper_path(part, "speedup", st->rounds < 4096, "part"),
+                         settings) != 0)
         exit((fprintf(stderr, "cannot write build/speedup.part\n"), 1));
     const int resumed = st->store.text != NULL;
     paper_progress_start(&st->progress, total);
@@ -683,11 +685,12 @@ int main(int argc, char **argv) {
     static study st;
     static results r;
     paper_claims c;
+    char path[64];
     const int quick =
         paper_quick(argc, argv,
                     "usage: speedup [--quick]\n"
                     "Measures the paper's theorem on a small MDP: writes build/speedup.svg, .csv "
-                    "and .md.\n");
+                    "and .md. --quick: build/speedup_quick.*\n");
     const double from = paper_wall();
     make_mdp();
     st.k = know();
@@ -701,15 +704,17 @@ int main(int argc, char **argv) {
     plan(&st);
     const int resumed = run_all(&st);
     collect(&st, &r);
-    if (paper_claims_open(&c, "build/speedup.md", "The theorem: speed-up and convergence") != 0)
+    if (paper_claims_open(&c, paper_path(path, "speedup", quick, "md"),
+                          "The theorem: speed-up and convergence") != 0)
         return fprintf(stderr, "cannot write build/speedup.md\n"), 1;
     print_setting(&c, &st);
     const int sound = print_claims(&c, &st, &r);
     print_reading(&c);
     paper_note(&c, "%s, %.0f s%s.", quick ? "Quick version" : "Full version", paper_wall() - from,
                resumed ? " since it was resumed" : "");
-    if (paper_claims_close(&c) != 0 || write_csv("build/speedup.csv", &st) != 0 ||
-        draw("build/speedup.svg", &st, &r) != 0)
+    if (paper_claims_close(&c) != 0 ||
+        write_csv(paper_path(path, "speedup", quick, "csv"), &st) != 0 ||
+        draw(paper_path(path, "speedup", quick, "svg"), &st, &r) != 0)
         return fprintf(stderr, "cannot write\n"), 1;
     return sound ? 0 : 1;
 }

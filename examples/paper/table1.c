@@ -378,7 +378,7 @@ static void draw_ratio(plot *p, const found *r, int k) {
         lambda[i] = w->lambda;
         nearest = fmax(nearest, w->ratio / w->lambda);
     }
-    snprintf(title, sizeof title, "%s: up to %.0f %% of lambda", agg_rule_name(table[k].rule),
+    snprintf(title, sizeof title, "%s: %.0f %% of lambda", agg_rule_name(table[k].rule),
              100 * nearest);
     const plot_curve two[2] = {
         {"found", MAX_F, f, ratio, zero, ratio, k, 0},
@@ -411,7 +411,8 @@ static void draw_cost(plot *p, const found r[RULES], size_t side) {
 
 static int draw(const char *path, const found r[RULES]) {
     plot p;
-    if (plot_open(&p, path, 900, 760, "Table 1: lambda, the worst case found, and the cost") != 0)
+    if (paper_figure(&p, path, 900, 760, "Table 1: lambda, the worst case found, and the cost") !=
+        0)
         return -1;
     plot_text(&p, 20, 54, PLOT_LEFT, "note",
               "||F - mean_G|| / diam_G for N = 10 against f: the bound lambda (dashed), and "
@@ -424,18 +425,20 @@ static int draw(const char *path, const found r[RULES]) {
 int main(int argc, char **argv) {
     static found r[RULES];
     paper_claims c;
+    char md[64], svg[64];
     const int quick = paper_quick(argc, argv,
                                   "usage: table1 [--quick]\n"
                                   "Measures the paper's table 1: writes build/table1.md and "
-                                  "build/table1.svg.\n");
+                                  "build/table1.svg. --quick: build/table1_quick.*\n");
     const double from = paper_wall();
     measure(r, quick);
-    if (paper_claims_open(&c, "build/table1.md", "Table 1: resilience and cost of the rules") != 0)
+    if (paper_claims_open(&c, paper_path(md, "table1", quick, "md"),
+                          "Table 1: resilience and cost of the rules") != 0)
         return fprintf(stderr, "cannot write build/table1.md\n"), 1;
     print_tables(&c, r);
     const int sound = print_claims(&c, r);
     paper_note(&c, "%s, %.0f s.", quick ? "Quick version" : "Full version", paper_wall() - from);
-    if (paper_claims_close(&c) != 0 || draw("build/table1.svg", r) != 0)
+    if (paper_claims_close(&c) != 0 || draw(paper_path(svg, "table1", quick, "svg"), r) != 0)
         return fprintf(stderr, "cannot write\n"), 1;
     return sound ? 0 : 1;
 }

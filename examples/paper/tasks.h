@@ -63,7 +63,7 @@ PLOT_FN recipe recipe_of(const recipe_row *row, size_t obs, size_t outputs, cons
     r.eta = l->no_memory ? 1 : row->eta;
     r.gamma = rn_schedule_linear(row->gamma, row->gamma_end, row->gamma_rounds);
     r.soft = 1;
-    r.pre = AGG_PRE_NNM;
+    r.pre[0] = AGG_PRE_NNM;
     return r;
 }
 

@@ -6,12 +6,14 @@
        for (size_t i = 0; i < t.points; i++) printf("%g %g\n", t.x[i], t.score[i]);
        trials_free(&t, 1);
 
+   A rule of yours is t.aggregate, an attack of yours attack.desc.make (lesson 10 has both).
    The score of a trial is the mean return of ten trajectories with the most likely actions, every
    twenty trajectories. Define _POSIX_C_SOURCE 200809L and RESNHARPG_IMPLEMENTATION first. */
 #ifndef TRIALS_H
 #define TRIALS_H
-#include "../../resnharpg.h"
+#include "resnharpg.h"
 #include "paper.h"
+#include "../explain.h"
 #include "../pool.h"
 
 /* trajectories of an evaluation; trajectories per agent from one evaluation to the next */
@@ -34,9 +36,11 @@ typedef struct recipe {
     rn_schedule gamma;
     double eta;
     rn_update_kind update;
-    agg_pre pre; /* before every rule but the mean */
+    agg_pre pre[2]; /* before every rule but the mean ... */
+    int mean_too;   /* ... 1: before the mean too, and NNM alone then saves it */
     int soft;
     double kl;
+    rn_watch watch;
 } recipe;
 
 /* One for all tasks: rn_make_tuned_trainer_desc() and a net of 32-32. gamma's rounds are the
@@ -55,10 +59,11 @@ PLOT_FN recipe recipe_tuned(const rn_env *e) {
     d = rn_make_tuned_trainer_desc(10, 3, e, rn_make_net_policy(&net, &r.net), 0);
     r.method = d.method;
     r.gamma = d.server.gamma;
+    r.gamma.end = 0; /* a figure has a last round */
     r.eta = d.server.eta.value;
     r.kl = d.server.kl;
     r.soft = d.server.soft;
-    r.pre = d.server.agg.pre[0];
+    memcpy(r.pre, d.server.agg.pre, sizeof r.pre);
     return r;
 }
 
@@ -92,6 +97,9 @@ PLOT_FN attack attack_of_vector(agg_attack_kind kind) {
     return a;
 }
 
+/* what a trial measures at each evaluation: score, steps, cosine, least */
+enum { TRIAL_KINDS = 4 };
+
 typedef struct trial {
     void (*run)(struct trial *t); /* another algorithm: fills score and steps; NULL = Res-NHARPG */
     const task *task;
@@ -103,10 +111,16 @@ typedef struct trial {
     size_t agents, f, adversaries; /* 10, 3, 3 */
     size_t trajectories;           /* per agent, 1800 */
     size_t every;                  /* of them between evaluations; 0 = TRIAL_EVERY */
-    size_t points;                 /* the rest is filled in by trials_run */
-    int found;                     /* 1: an earlier call had done it */
-    double *x;                     /* trajectories per agent so far */
-    double *score, *steps;         /* return; environment steps of all agents */
+    agg_status (*aggregate)(void *self, const rn_real *const *rows, size_t n, size_t dim,
+                            rn_real *out); /* a rule of yours, as server.aggregate; give it a
+                                              learner with its name. NULL = the learner's */
+    void *aggregate_self;
+    size_t points;          /* the rest is filled in by trials_run */
+    int found;              /* 1: an earlier call had done it */
+    double *x;              /* trajectories per agent so far */
+    double *score, *steps;  /* return; environment steps of all agents */
+    double *cosine, *least; /* of the aggregate and the honest mean, since the evaluation before:
+                               mean and least; Res-NHARPG only */
 } trial;
 
 PLOT_FN trial trial_make(const task *k, const learner *l, const attack *a, uint64_t seed) {
@@ -144,25 +158,36 @@ PLOT_FN size_t trial_every(const trial *t) {
     return n ? n : 1;
 }
 
-PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
-    rn_env *envs = (rn_env *)calloc(t->agents, sizeof *envs);
-    rn_trainer *trainer = NULL;
-    if (!envs) exit(1);
-    for (size_t i = 0; i < t->agents; i++) envs[i] = trial_env(t, states, i);
+/* envs: t->agents of them, or one for all that only look at its sizes */
+PLOT_FN rn_trainer_desc trial_desc(const trial *t, rn_net *net, const rn_env *envs) {
     rn_trainer_desc d =
         rn_make_trainer_desc(t->agents, t->f, envs, rn_make_net_policy(net, &t->recipe.net));
     d.method = t->recipe.method;
     d.server.agg.rule = t->learner->rule;
-    d.server.agg.pre[0] = t->learner->rule == AGG_MEAN ? AGG_PRE_NONE : t->recipe.pre;
+    d.server.aggregate = t->aggregate;
+    d.server.aggregate_self = t->aggregate_self;
+    memset(d.server.agg.pre, 0, sizeof d.server.agg.pre);
+    if (t->learner->rule != AGG_MEAN || t->recipe.mean_too)
+        memcpy(d.server.agg.pre, t->recipe.pre, sizeof t->recipe.pre);
     d.server.soft = t->recipe.soft;
     d.server.kl = t->recipe.kl;
+    d.server.watch = t->recipe.watch;
     d.server.gamma = t->recipe.gamma;
     d.server.eta = rn_schedule_constant(t->recipe.eta);
     d.server.update = t->recipe.update;
     d.adversaries = t->adversaries;
     d.attack = t->attack->desc;
     d.seed = t->seed;
-    const rn_status s = rn_trainer_create(&trainer, &d);
+    return d;
+}
+
+PLOT_FN rn_trainer *trial_start(const trial *t, rn_net *net, char *states) {
+    rn_env *envs = (rn_env *)calloc(t->agents, sizeof *envs);
+    rn_trainer *trainer = NULL;
+    if (!envs) exit(1);
+    for (size_t i = 0; i < t->agents; i++) envs[i] = trial_env(t, states, i);
+    const rn_trainer_desc d = trial_desc(t, net, envs);
+    const rn_status s = explain_trainer(rn_trainer_create(&trainer, &d), &d);
     free(envs);
     if (s != RN_OK)
         exit((fprintf(stderr, "%s, %s: %s\n", t->task->name, t->learner->name, rn_status_text(s)),
@@ -189,20 +214,31 @@ PLOT_FN int trial_stands(const trial *t, const rn_trainer *trainer) {
            rn_trainer_rounds_done(trainer) >= g->rounds;
 }
 
+/* The rounds up to evaluation p. A refusal of the rule means: no step, and no cosine. */
+PLOT_FN void trial_run_rounds(trial *t, rn_trainer *trainer, size_t p) {
+    size_t known = 0;
+    t->least[p] = p ? t->least[p - 1] : 1;
+    for (size_t i = 0; p > 0 && i < trial_every(t) && !trial_stands(t, trainer); i++) {
+        if (rn_trainer_run_round(trainer) != RN_OK) continue;
+        const double cosine = rn_trainer_progress(trainer)->cosine;
+        t->cosine[p] += cosine;
+        t->least[p] = known++ ? fmin(t->least[p], cosine) : cosine;
+    }
+    if (known) t->cosine[p] /= (double)known;
+}
+
 PLOT_FN void trial_run(trial *t) {
     char *states = (char *)calloc(t->agents + 1, t->task->state_size);
     rn_net net;
     rn_policy policy;
     rn_env evaluation;
     rn_trainer *trainer;
-    const size_t every = trial_every(t);
     if (!states) exit(1);
     trainer = trial_start(t, &net, states);
     policy = rn_make_net_policy(&net, &t->recipe.net);
     evaluation = trial_env(t, states, t->agents);
     for (size_t p = 0; p < t->points; p++) {
-        for (size_t i = 0; p > 0 && i < every && !trial_stands(t, trainer); i++)
-            (void)rn_trainer_run_round(trainer); /* a refusal means: no step */
+        trial_run_rounds(t, trainer, p);
         t->score[p] = trial_evaluate(t, &policy, &evaluation, rn_trainer_theta(trainer), p);
         t->steps[p] = p ? (double)rn_trainer_progress(trainer)->env_steps : 0;
     }
@@ -228,10 +264,10 @@ PLOT_FN void trials_job_run(void *arg, size_t i) {
     trial *t = &job->trials[i];
     char key[160];
     trial_key(t, key);
-    t->found = paper_store_find(job->store, key, t->score, 2 * t->points);
+    t->found = paper_store_find(job->store, key, t->score, TRIAL_KINDS * t->points);
     if (!t->found) {
         (t->run ? t->run : trial_run)(t);
-        paper_store_add(job->store, key, t->score, 2 * t->points);
+        paper_store_add(job->store, key, t->score, TRIAL_KINDS * t->points);
     }
     paper_progress_add(&job->progress, 1);
 }
@@ -247,10 +283,12 @@ PLOT_FN double trials_run(trial *trials, size_t count, const char *path, const c
         trial *t = &trials[i];
         const size_t each = trial_every(t) * trial_per_round(t);
         t->points = t->trajectories / each + 1;
-        t->x = (double *)calloc(3 * t->points, sizeof *t->x);
+        t->x = (double *)calloc((1 + TRIAL_KINDS) * t->points, sizeof *t->x);
         if (!t->x) exit(1);
         t->score = t->x + t->points;
-        t->steps = t->score + t->points; /* score and steps are one row of the store */
+        t->steps = t->score + t->points; /* all from score on is one row of the store */
+        t->cosine = t->steps + t->points;
+        t->least = t->cosine + t->points;
         for (size_t p = 0; p < t->points; p++) t->x[p] = (double)(p * each);
     }
     if (paper_store_open(&store, path, settings) != 0)

@@ -10,8 +10,9 @@
    constant eta is looked up afterwards as well, which no user could. method.tuned has none. */
 #define _POSIX_C_SOURCE 200809L
 #define RESNHARPG_IMPLEMENTATION
-#include "../../resnharpg.h"
+#include "resnharpg.h"
 #include "paper.h"
+#include "../explain.h"
 #include "../pool.h"
 #include "../envs/cartpole.h"
 #include "../envs/inverted_pendulum.h"
@@ -185,10 +186,11 @@ static void path_record(path *p) {
     d.method.no_hessian = 1;
     d.method.batch = p->row->trajectories;
     d.server.agg.rule = AGG_MEAN;
+    d.server.agg.pre[0] = AGG_PRE_NNM; /* of the mean it changes but last bits: the picture's */
     d.server.gamma = p->gamma;
     d.server.eta = rn_schedule_constant(0.3);
     d.seed = 77;
-    if (rn_trainer_create(&trainer, &d) != RN_OK) exit(1);
+    if (explain_trainer(rn_trainer_create(&trainer, &d), &d) != RN_OK) exit(1);
     for (size_t t = 0; t < p->rounds; t++) {
         memcpy(p->theta + t * p->policy.dim, rn_trainer_theta(trainer),
                p->policy.dim * sizeof *p->theta);
@@ -214,8 +216,8 @@ static void walker_open(walker *w, const path *p, const rn_method *m, uint64_t s
     d.stream = stream;
     const size_t size = rn_agent_size(&d);
     w->block = malloc(size + 1);
-    if (!w->block || rn_agent_init(&w->agent, &d, w->block, size) != RN_OK)
-        exit((fprintf(stderr, "an agent refuses\n"), 1));
+    if (!w->block) exit(1);
+    if (explain_agent(rn_agent_init(&w->agent, &d, w->block, size), &d) != RN_OK) exit(1);
 }
 
 /* the round, from 0, of a point */
@@ -437,33 +439,35 @@ static void draw_path(plot *page, plot_box box, const path *p, plot_curve *curve
     const plot_chart chart = {
         p->row->name, "round", "||d - grad J||^2", {0, (double)p->rounds, 0}, {low, high, 1},
         curve,        LINES};
-    plot_curves(page, box, &chart);
+    plot_named_curves(page, box, &chart);
 }
 
 static int draw(const char *file, const study *s) {
     plot p;
     plot_curve curve[LINES];
-    const plot_box page = plot_make_box(14, 84, 1072, 560);
-    if (plot_open(&p, file, 1100, 660, "How far an agent's d is from the gradient") != 0) return -1;
+    const plot_box page = plot_make_box(14, 66, 1272, 560);
+    if (paper_figure(&p, file, 1300, 634, "How far an agent's d is from the gradient") != 0)
+        return -1;
     plot_text(
         &p, 20, 54, PLOT_LEFT, "note",
         "Mean squared error of d by the mean of ||grad J||^2 over the path; the same paths and "
-        "as many trajectories for all");
+        "as many trajectories for all (estimates below 0.0001 stand there)");
     for (int i = 0; i < PATHS; i++)
-        draw_path(&p, plot_cell(page, 2, 2, (size_t)i / 2, (size_t)i % 2), &s->paths[i], curve);
-    for (int l = 0, x = 66; l < LINES; l++)
-        x = (int)plot_legend(&p, x, 72, &curve[LINES - 1 - l], 1);
+        draw_path(&p, plot_cell_for_names(page, 2, 2, (size_t)i / 2, (size_t)i % 2, 130),
+                  &s->paths[i], curve);
     return plot_close(&p);
 }
 
 int main(int argc, char **argv) {
     static study s;
     pool workers;
+    char md[64], csv[64], svg[64];
     double work = 0;
     s.quick = paper_quick(argc, argv,
                           "usage: variance [--quick]\n"
                           "The error of d, estimator by estimator, along four paths of theta:\n"
-                          "writes build/variance.svg, .csv and .md. --quick: shorter paths.\n");
+                          "writes build/variance.svg, .csv and .md. --quick: shorter paths,\n"
+                          "build/variance_quick.*\n");
     make_table();
     for (int i = 0; i < PATHS; i++) {
         path_make(&s.paths[i], i, s.quick);
@@ -478,9 +482,10 @@ int main(int argc, char **argv) {
         pool_run(&workers, RUNS * q.p->agents, walk_job, &q);
     }
     pool_stop(&workers);
-    if (write_claims("build/variance.md", &s) != 0 || write_csv("build/variance.csv", &s) != 0 ||
-        draw("build/variance.svg", &s) != 0)
+    if (write_claims(paper_path(md, "variance", s.quick, "md"), &s) != 0 ||
+        write_csv(paper_path(csv, "variance", s.quick, "csv"), &s) != 0 ||
+        draw(paper_path(svg, "variance", s.quick, "svg"), &s) != 0)
         exit((fprintf(stderr, "cannot write build/variance.*\n"), 1));
-    printf("build/variance.svg, .csv, .md\n");
+    printf("%s, %s, %s\n", svg, csv, md);
     return 0;
 }

@@ -161,6 +161,11 @@ static agg_desc feed_agg(feed *f, rng *random) {
     d.budget = feed_byte(f);
     d.iterations = feed_below(f, 8);
     if (feed_flag(f)) d.rng = rng_for_library(random);
+    d.share = feed_double(f);
+    d.blocks = feed_size(f);
+    d.sigma = feed_double(f);
+    d.delta = feed_double(f);
+    d.batch = feed_size(f);
     return d;
 }
 
@@ -235,11 +240,18 @@ static void *block_for(size_t size, size_t shift, unsigned char **raw) {
     return *raw + shift;
 }
 
+/* words end where their room does */
+static void check_words(char *text, size_t room) {
+    PROMISE(!room || strlen(text) < room);
+    free(text);
+}
+
 static void try_agent(feed *f, world *w, const rn_env *e, const rn_method *m, size_t shift) {
     rn_agent_desc d;
     rn_agent *a = NULL;
     rn_real *theta;
     unsigned char *raw;
+    char *text;
     size_t size;
     void *block;
     memset(&d, 0, sizeof d);
@@ -249,7 +261,10 @@ static void try_agent(feed *f, world *w, const rn_env *e, const rn_method *m, si
     d.seed = feed_byte(f);
     d.stream = (uint32_t)feed_size(f);
     d.random_action = feed_flag(f);
+    text = (char *)need(malloc(shift + 1));
     size = rn_agent_size(&d);
+    PROMISE((rn_agent_explain(&d, text, shift) == RN_OK) == (size > 0));
+    check_words(text, shift);
     if (!size) PROMISE(rn_agent_init(&a, &d, &d, sizeof d) > RN_MORE);
     if (!size || size > MOST_BYTES) return;
     block = block_for(size, shift, &raw);
@@ -319,6 +334,7 @@ static void try_trainer(feed *f, world *w, const rn_method *m, rng *random) {
     rn_trainer_desc d;
     rn_trainer *t = NULL;
     unsigned char *raw;
+    char *text;
     size_t size, shift = feed_byte(f) % 65;
     void *block;
     rn_status s;
@@ -341,7 +357,10 @@ static void try_trainer(feed *f, world *w, const rn_method *m, rng *random) {
     d.attack = feed_attack(f);
     if (feed_flag(f)) d.attacks = w->attacks;
     d.seed = feed_byte(f);
+    text = (char *)need(malloc(shift + 1));
     size = rn_trainer_size(&d);
+    PROMISE((rn_trainer_explain(&d, text, shift) == RN_OK) == (size > 0));
+    check_words(text, shift);
     if (!size) PROMISE(rn_trainer_init(&t, &d, &d, sizeof d) > RN_MORE && !t);
     if (!size || size > MOST_BYTES) return;
     block = block_for(size, shift, &raw);

@@ -20,6 +20,20 @@ for header in aggregators.h resnharpg.h; do cmp $header "$build/stage/opt/rn/inc
 [ "$(find "$build/stage" -type f | wc -l)" -eq 3 ]
 ok "2 headers and resnharpg.pc"
 
+say "the same into a folder with a space in its name, and out"
+ls >"$build/before"
+make install DESTDIR="$top/$build/a stage" PREFIX="/my own/rn"
+cmp resnharpg.h "$build/a stage/my own/rn/include/resnharpg.h"
+if command -v pkg-config >/dev/null; then
+    spaced=$(PKG_CONFIG_PATH="$build/a stage/my own/rn/share/pkgconfig" pkg-config --cflags resnharpg)
+    eval "set -- $spaced" # as a shell that is given these flags would read them
+    [ $# -eq 1 ] && [ "$1" = "-I/my own/rn/include" ]
+fi
+make uninstall DESTDIR="$top/$build/a stage" PREFIX="/my own/rn"
+[ "$(find "$build/a stage" -type f | wc -l)" -eq 0 ]
+ls | cmp - "$build/before" # no stray folder
+ok
+
 say "both headers and the pkg-config file have one version"
 version=$(sed -n 's/^Version: //p' "$build/stage/opt/rn/share/pkgconfig/resnharpg.pc")
 for header in aggregators.h resnharpg.h; do
@@ -48,6 +62,20 @@ say "a C++ program"
 # shellcheck disable=SC2086
 ${CXX:-c++} -std=c++11 $warn -O1 $flags $here/program.cpp -o "$build/program"
 "$build/program"
+
+say "examples/00_smallest.c beside the two headers, in \"a folder\""
+alone="$build/a folder"
+mkdir -p "$alone"
+cp aggregators.h resnharpg.h examples/00_smallest.c "$alone"
+# shellcheck disable=SC2086
+(cd "$alone" && ${CC:-cc} -std=c99 $warn -O1 00_smallest.c -o smallest && ./smallest)
+say "CartPole copied beside them"
+cp examples/envs/env.h examples/envs/cartpole.h "$alone"
+printf '%s\n' '#define RESNHARPG_IMPLEMENTATION' '#include "cartpole.h"' \
+    'int main(void) { cartpole p; return cartpole_env(&p).obs_dim != 4; }' >"$alone/pole.c"
+# shellcheck disable=SC2086
+(cd "$alone" && ${CC:-cc} -std=c99 $warn -O0 pole.c -o pole && ./pole)
+ok
 
 if command -v cmake >/dev/null; then
     say "both with CMake"

@@ -1,12 +1,13 @@
-/* 07: the agents of a trainer share nothing, so they can run on as many threads as there are. You
+/* 12: the agents of a trainer share nothing, so they can run on as many threads as there are. You
    bring the threads: any job system with "run these n jobs and return" will do, and pool.h beside
    this file is one in sixty lines.
    The idea: threads change the time, never a bit of the result.
-   Build: cc -O2 -I. examples/07_threads.c -o 07_threads -pthread && ./07_threads */
+   Build: cc -O2 -I. examples/12_threads.c -o 12_threads -pthread && ./12_threads */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "envs/cartpole.h"
+#include "explain.h"
 #include "pool.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static rn_trainer *train(agg_jobs jobs, double *took) {
     d.adversaries = F;
     d.jobs = jobs;            /* agents: one job each, in every round */
     d.server.agg.jobs = jobs; /* the rule can use them too; worth it for very long rows only */
-    rn_status s = rn_trainer_create(&trainer, &d);
+    rn_status s = explain_trainer(rn_trainer_create(&trainer, &d), &d);
     const double begin = seconds();
     for (int round = 0; s == RN_OK && round < ROUNDS; round++) s = rn_trainer_run_round(trainer);
     *took = seconds() - begin;
@@ -62,7 +63,9 @@ int main(void) {
         rn_trainer_destroy(t);
         pool_stop(&p);
     }
-    printf("\nMore threads than cores gain nothing; a round waits for its longest trajectory.\n");
+    printf("\nVerdict: threads change the time and %s. More of them than cores gain nothing, and a "
+           "round waits for its longest trajectory\n",
+           same ? "not a bit" : "THE BITS, which they must not");
     rn_trainer_destroy(first);
     return !same;
 }

@@ -1,17 +1,17 @@
-/* 09: see what was learned. Ten agents, three of them adversaries, train a hopper (or another of
+/* 14: see what was learned. Ten agents, three of them adversaries, train a hopper (or another of
    the six tasks); then the policy plays, and its stick figure becomes an animated SVG: open it in a
    browser.
    The idea: what the trainer leaves is theta, and a policy is theta and rn_policy_act().
-   Build: cc -O2 -I. examples/09_watch.c -o 09_watch -lm && ./09_watch --task walker2d walker.svg */
+   Build: cc -O2 -I. examples/14_watch.c -o 14_watch -lm && ./14_watch --task walker2d walker.svg */
 #define _POSIX_C_SOURCE 200809L /* isatty */
 #define RESNHARPG_IMPLEMENTATION
 #include "resnharpg.h"
 #include "stick.h"
+#include "explain.h"
 #include "options.h"
-#include <unistd.h>
+#include "terminal.h"
 
 enum { AGENTS = 10, ADVERSARIES = 3, MAX_SECONDS = STICK_FRAMES / 25, PAUSE = 15, NAME = 32 };
-
 enum { TASK, TRAIN, SECONDS, STILLS, SEED, SAVE, LOAD, OUTPUT, OPTIONS };
 
 static void die(const char *what, const char *why) {
@@ -39,24 +39,21 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
     d.method.flat = d.method.reuse = d.server.soft = 0;
     d.method.batch = 1;
     d.method.clip = 0;
-    d.server.agg.pre[0] = AGG_PRE_NONE;
+    d.server.agg.pre[0] = d.server.agg.pre[1] = AGG_PRE_NONE;
     d.server.eta = rn_schedule_constant(0.3);
     d.server.gamma = rn_schedule_linear(0.03, 0, o[TRAIN].number);
     d.adversaries = ADVERSARIES;
     d.attack.vector.kind = AGG_ATTACK_NOISE;
     d.seed = o[SEED].number;
-    const rn_status s = rn_trainer_create(&trainer, &d);
+    const rn_status s = explain_trainer(rn_trainer_create(&trainer, &d), &d);
     if (s != RN_OK) die(task->name, rn_status_text(s));
     return trainer;
 }
 
 static void train(rn_trainer *t, size_t rounds) {
-    const int live = isatty(2); /* a person is watching: one line, rewritten */
     for (size_t i = 1; i <= rounds; i++) {
         (void)rn_trainer_run_round(t); /* a refusal only means: no step */
-        if (i % (live ? 5 : 50) && i < rounds) continue;
-        fprintf(stderr, "%sround %4d of %d, return %7.1f%s", live ? "\r" : "", (int)i, (int)rounds,
-                rn_trainer_progress(t)->mean_return, live && i < rounds ? " " : "\n");
+        terminal_say(i, rounds, "return %7.1f", rn_trainer_progress(t)->mean_return);
     }
 }
 
@@ -85,9 +82,9 @@ static void load_policy(rn_server *s, const stick_task *task, const char *path) 
 }
 
 /* ---- the film, with the most likely actions, or random ones if nothing was learned. Who falls
-   starts again. */
-static void play(const option *o, const stick_task *task, const rn_policy *p, const rn_server *from,
-                 stick_film *film) {
+   starts again. Returns the falls. */
+static int play(const option *o, const stick_task *task, const rn_policy *p, const rn_server *from,
+                stick_film *film) {
     const size_t size = rn_policy_work_size(p, 0);
     void *work = malloc(size);
     stick_state state;
@@ -114,6 +111,7 @@ static void play(const option *o, const stick_task *task, const rn_policy *p, co
     snprintf(film->note, STICK_NOTE,
              "%d rounds of ten agents, three of them adversaries; %d s: return %.0f, falls: %d",
              (int)rn_server_current_round(from) - 1, (int)o[SECONDS].number, sum, falls);
+    return falls;
 }
 
 int main(int argc, char **argv) {
@@ -130,9 +128,7 @@ int main(int argc, char **argv) {
         {"file.svg", "what to write (build/watch.svg)", "build/watch.svg", 0, 0, 0}};
     static stick_film film;
     rn_net net;
-    options_read(argc, argv, o, OPTIONS,
-                 "usage: 09_watch [options] [file.svg]\n"
-                 "Trains a policy and draws a film of it for a browser.\n");
+    options_read(argc, argv, o, OPTIONS, "usage: 14_watch [options] [file.svg]\n");
     const stick_task *task = stick_find(o[TASK].text);
     if (!task) options_refuse(o[TASK].text, "no such task");
     const rn_policy policy = make_policy(task, &net);
@@ -143,9 +139,11 @@ int main(int argc, char **argv) {
     else
         train(trainer, o[TRAIN].number);
     if (o[SAVE].text) save_policy(server, task, o[SAVE].text);
-    play(o, task, &policy, server, &film);
+    const int falls = play(o, task, &policy, server, &film);
     if (stick_write(&film, o[STILLS].number, o[OUTPUT].text) != 0)
         die(o[OUTPUT].text, "cannot be written");
     rn_trainer_destroy(trainer);
-    return printf("%s, %s\nwrote %s\n", task->name, film.note, o[OUTPUT].text), 0;
+    printf("%s, %s\nwrote %s\n\nVerdict: %s\n", task->name, film.note, o[OUTPUT].text,
+           falls ? "it falls; more rounds (--train) bring a higher return" : "it never fell");
+    return 0;
 }
