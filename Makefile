@@ -29,7 +29,7 @@ WHOLE_DOCS := $(if $(WHOLE),$(SNIPPETS),$(filter README_%,$(SNIPPETS)))
 DOCS     := $(addprefix $(BUILD)/docs/c99/,$(WHOLE_DOCS)) \
 	$(addprefix $(BUILD)/docs/linked/,$(filter-out $(WHOLE_DOCS),$(SNIPPETS))) \
 	$(if $(HAVE_CXX),$(addprefix $(BUILD)/docs/c++11/,$(SNIPPETS)))
-BENCHES  := $(filter-out peers speed,$(patsubst bench/%.c,%,$(wildcard bench/*.c)))
+BENCHES  := $(filter-out peers speed federation,$(patsubst bench/%.c,%,$(wildcard bench/*.c)))
 
 MAKEFLAGS += --no-print-directory
 export WARN DOC_WARN
@@ -49,7 +49,7 @@ endif
 ifneq ($(shell $(CC) -MM -MP -x c /dev/null 2>/dev/null),)
 DEPS    = -MD -MP -MF $@.d -MT $@
 LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; \
-	grep -q '/mujoco\.h' $@.d && echo -lmujoco; \
+	grep -q '/mujoco\.h' $@.d && echo -lmujoco; grep -q '/zmq\.h' $@.d && echo -lzmq; \
 	grep -q '/math\.h' $@.d && echo -lm)
 else
 LIBS    = -pthread -lm
@@ -151,6 +151,23 @@ mujoco:  ## the real MuJoCo and our simulator side by side on thousands of state
 	    { echo "there is no mujoco/mujoco.h: install MuJoCo (Debian: libmujoco-dev)"; exit 1; }
 	@$(MAKE) $(BUILD)/integrations/mujoco/compare
 	@$(BUILD)/integrations/mujoco/compare
+
+HAVE_ZMQ = echo '\#include <zmq.h>' | $(CC) -E - >/dev/null 2>&1 || \
+	    { echo "there is no zmq.h: install ZeroMQ (Debian: libzmq3-dev)"; exit 1; }
+zeromq:  ## build the federation over ZeroMQ, build/integrations/zeromq/federation (needs libzmq3-dev)
+	@$(HAVE_ZMQ)
+	@$(MAKE) $(BUILD)/integrations/zeromq/federation
+
+SEED = 1
+federation: zeromq  ## agents and server as processes over ZeroMQ, all that can go wrong does; SEED=1 (needs libzmq3-dev)
+	@$(MAKE) $(BUILD)/tests/federation/chaos
+	@$(BUILD)/tests/federation/chaos $(BUILD)/integrations/zeromq/federation \
+	    $(BUILD)/federation $(SEED)
+
+load:  ## what the protocol costs beside ZeroMQ alone, 10 to 1000 agents; BENCH_QUICK=1 (needs libzmq3-dev)
+	@$(HAVE_ZMQ)
+	@$(MAKE) $(BUILD)/bench/O2/federation
+	@$(BUILD)/bench/O2/federation
 
 strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precision, linkage), and builds that must fail
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
