@@ -29,7 +29,7 @@ WHOLE_DOCS := $(if $(WHOLE),$(SNIPPETS),$(filter README_%,$(SNIPPETS)))
 DOCS     := $(addprefix $(BUILD)/docs/c99/,$(WHOLE_DOCS)) \
 	$(addprefix $(BUILD)/docs/linked/,$(filter-out $(WHOLE_DOCS),$(SNIPPETS))) \
 	$(if $(HAVE_CXX),$(addprefix $(BUILD)/docs/c++11/,$(SNIPPETS)))
-BENCHES  := $(filter-out peers speed federation,$(patsubst bench/%.c,%,$(wildcard bench/*.c)))
+BENCHES  := $(filter-out peers speed federation scale,$(patsubst bench/%.c,%,$(wildcard bench/*.c)))
 
 MAKEFLAGS += --no-print-directory
 export WARN DOC_WARN
@@ -168,6 +168,13 @@ load:  ## what the protocol costs beside ZeroMQ alone, 10 to 1000 agents; BENCH_
 	@$(HAVE_ZMQ)
 	@$(MAKE) $(BUILD)/bench/O2/federation
 	@$(BUILD)/bench/O2/federation
+
+mpi:  ## aggregation and training on MPI, the bits of one process on 1 to 7 ranks; MPI=mpich (needs libopenmpi-dev or libmpich-dev)
+	@CC="$(CC)" sh tests/mpi/run.sh $(BUILD)/mpi $(MPI)
+
+scale: $(BUILD)/bench/O2/scale  ## stages: beside memory, against n, dim and ranks of MPI (build/mpi, if it is there); BENCH_QUICK=1
+	@$<
+	@sh bench/ranks.sh $(BUILD)/mpi
 
 strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precision, linkage), and builds that must fail
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
