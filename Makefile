@@ -14,7 +14,7 @@ JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
 PAGES    := README.md examples/README.md examples/paper/README.md \
-	tests/README.md
+	examples/integrations/sdl_chipmunk/README.md tests/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
 LONGEST  := test_both_bits test_agg_rules test_env_planar test_agg_stages test_rn_trainer test_rn_saving
 NAMES    := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -50,6 +50,7 @@ ifneq ($(shell $(CC) -MM -MP -x c /dev/null 2>/dev/null),)
 DEPS    = -MD -MP -MF $@.d -MT $@
 LIBS    = $$(grep -q '/pthread\.h' $@.d && echo -pthread; \
 	grep -q '/mujoco\.h' $@.d && echo -lmujoco; grep -q '/zmq\.h' $@.d && echo -lzmq; \
+	grep -q '/SDL\.h' $@.d && echo -lSDL2; grep -q '/chipmunk\.h' $@.d && echo -lchipmunk; \
 	grep -q '/math\.h' $@.d && echo -lm)
 else
 LIBS    = -pthread -lm
@@ -157,6 +158,17 @@ HAVE_ZMQ = echo '\#include <zmq.h>' | $(CC) -E - >/dev/null 2>&1 || \
 zeromq:  ## build the federation over ZeroMQ, build/integrations/zeromq/federation (needs libzmq3-dev)
 	@$(HAVE_ZMQ)
 	@$(MAKE) $(BUILD)/integrations/zeromq/federation
+
+GAME = $(BUILD)/integrations/sdl_chipmunk/game
+game:  ## a lander that learns while you play it, build/integrations/sdl_chipmunk/game (needs libsdl2-dev, libchipmunk-dev)
+	@printf '%s\n' '#include <SDL2/SDL.h>' '#include <chipmunk/chipmunk.h>' | $(CC) -E - >/dev/null 2>&1 || \
+	    { echo "there is no SDL2/SDL.h or chipmunk/chipmunk.h (Debian: libsdl2-dev libchipmunk-dev)"; exit 1; }
+	@$(MAKE) $(GAME)
+	@echo "play: $(GAME)"
+
+SEEDS ?= 10
+gamecheck: game  ## the game without a player: SEEDS=10 of learning, frame times, score, keys (Xvfb and xdotool if there)
+	@sh tests/game.sh $(GAME) $(SEEDS) $(BUILD)/gamecheck
 
 SEED = 1
 federation: zeromq  ## agents and server as processes over ZeroMQ, all that can go wrong does; SEED=1 (needs libzmq3-dev)
