@@ -13,7 +13,7 @@ DEMO     = 04_cartpole
 JOBS    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 HEADERS  := aggregators.h $(wildcard resnharpg.h)
-PAGES    := README.md examples/README.md examples/paper/README.md \
+PAGES    := README.md examples/README.md examples/paper/README.md examples/web/README.md \
 	examples/integrations/sdl_chipmunk/README.md tests/README.md
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/[0-9]*.c))
 LONGEST  := test_both_bits test_agg_rules test_env_planar test_agg_stages test_rn_trainer test_rn_saving
@@ -187,6 +187,17 @@ mpi:  ## aggregation and training on MPI, the bits of one process on 1 to 7 rank
 scale: $(BUILD)/bench/O2/scale  ## stages: beside memory, against n, dim and ranks of MPI (build/mpi, if it is there); BENCH_QUICK=1
 	@$<
 	@sh bench/ranks.sh $(BUILD)/mpi
+
+# the page and the code of the headers beside it, as a script with the WebAssembly inside: a folder
+# that needs no server
+WEB_PAGE = $(patsubst examples/%,$(BUILD)/%,$(wildcard examples/web/*.html examples/web/*.css examples/web/*.js))
+web: $(BUILD)/web/playground.js $(WEB_PAGE)  ## the playground: open build/web/index.html in a browser (needs emscripten)
+	@echo "open $(BUILD)/web/index.html in a browser"
+
+# real Chromium, driven by playwright-core, which npm puts under build/
+webtest: web  ## the playground in real Chromium; PICTURE=examples/web/playground.png draws README's (needs chromium, npm)
+	@$(MAKE) $(BUILD)/tests/web/curve
+	@sh tests/web/run.sh $(BUILD)/web $(BUILD)/tests/web/curve $(BUILD)/webtest $(PICTURE)
 
 strict: $(BUILD)/docs/stamp  ## the warning matrix (compiler, language, precision, linkage), and builds that must fail
 	@sh tests/strict/run.sh $(BUILD)/strict $(BUILD)/docs
@@ -384,6 +395,14 @@ $(BUILD)/docs/linked/%: $(BUILD)/docs/%.c $(call LIBRARY,float) $(BUILD)/flags
 $(BUILD)/docs/c++11/%: $(BUILD)/docs/%.c $(call LIBRARY,float) $(BUILD)/flags
 	$(call build,$(CXX),$(CXX11) $(DOC_WARN) $(BROUGHT))
 
+$(BUILD)/web/%: examples/web/% ; @mkdir -p $(@D); cp $< $@
+# NODE_PATH: where Debian keeps what its emcc needs
+$(BUILD)/web/playground.js: examples/web/playground.c $(HEADERS) $(wildcard examples/*.h examples/envs/*.h)
+	@command -v emcc >/dev/null || { echo "there is no emcc: install emscripten (Debian: emscripten)"; exit 1; }
+	@mkdir -p $(@D); echo "  EMCC  $@"; NODE_PATH=/usr/share/nodejs emcc -std=c99 -O2 -msimd128 -I. \
+	    -Wno-pass-failed $< -o $@ -sSINGLE_FILE=1 -sENVIRONMENT=web -sFILESYSTEM=0 \
+	    -sMODULARIZE=1 -sEXPORT_NAME=createPlayground -sALLOW_MEMORY_GROWTH=1 \
+	    -sEXPORTED_RUNTIME_METHODS=UTF8ToString
 
 # changes when the compiler or its flags do, so that everything is built again
 FLAGS := $(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(TEST_FLAGS) $(COVER)
