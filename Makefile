@@ -298,6 +298,17 @@ uninstall:  ## what install put there
 	@for h in $(HEADERS); do rm -f "$(DESTDIR)$(PREFIX)/include/$$h"; done
 	@rm -f "$(DESTDIR)$(PREFIX)/share/pkgconfig/resnharpg.pc"
 
+# A version script: nothing but the API can be seen. Before 1.0 a minor version may change it, so the
+# soname has both numbers. resnharpg.i: the API as the preprocessor sees it, for other languages.
+SHARED = $(BUILD)/shared
+SONAME := libresnharpg.so.$(basename $(VERSION))
+shared: $(SHARED)/libresnharpg.so.$(VERSION)  ## a shared library (floats) of both headers, build/shared/libresnharpg.so
+	@ln -sf $(<F) $(SHARED)/$(SONAME) && ln -sf $(SONAME) $(SHARED)/libresnharpg.so
+	@echo '#include "resnharpg.h"' | $(CC) -std=c99 -I. -E -P - >$(SHARED)/resnharpg.i
+
+languages: shared  ## Python (ctypes) and C++ on the shared library (needs python3 and a C++ compiler)
+	@sh tests/languages.sh $(SHARED)
+
 packaging:  ## install, pkg-config, CMake; a C++ program and one of two files, built as a user would
 	@sh tests/packaging/run.sh $(BUILD)/packaging
 
@@ -368,6 +379,13 @@ $(BUILD)/library.a:      tests/library.c   $(BUILD)/flags ; $(call archive,$(CC)
 $(BUILD)/paper/speedup:  examples/paper/speedup.c $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/%:              examples/%.c      $(BUILD)/library.a $(BUILD)/flags
 	$(call build,$(CC),$(C99) $(BROUGHT) -DAGGI_CORE)
+$(SHARED)/%.map: resnharpg.h
+	@mkdir -p $(@D); echo 'RESNHARPG_$(basename $(VERSION)) { global: agg_*; rn_*; local: *; };' >$@
+$(SHARED)/libresnharpg.so.$(VERSION): CFLAGS += -fPIC
+$(SHARED)/libresnharpg.so.$(VERSION): LDFLAGS += -shared -Wl,-soname,$(SONAME) \
+	-Wl,--version-script=$(SHARED)/resnharpg.map
+$(SHARED)/libresnharpg.so.$(VERSION): tests/library.c $(SHARED)/resnharpg.map $(BUILD)/flags
+	$(call build,$(CC),$(C99))
 $(BUILD)/bench/O2/%:     bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/native/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99))
 $(BUILD)/bench/double/%: bench/%.c         $(BUILD)/flags ; $(call build,$(CC),$(C99) $(DOUBLE))
