@@ -11,6 +11,8 @@
 #endif
 #include "aggregators.h"
 
+#include <string.h>
+
 #ifdef STRICT_UNUSED
 int main(void) { return 0; }
 #elif !defined(STRICT_IMPLEMENTATION_ONLY)

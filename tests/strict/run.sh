@@ -87,9 +87,10 @@ check_header() { # HEADER without .h, its prefix, C compiler, C++ compiler
             free_of_libraries $c $level -fno-pie -DNDEBUG -DRN_NO_STDLIB -DSTRICT_IMPLEMENTATION_ONLY -c "$use"
     done
     for real in "" -DAGG_DOUBLE; do
-        $c $real -DSTRICT_IMPLEMENTATION_ONLY -c "$use" -o "$build/code$real.o" || return
-        $c $real -DSTRICT_USER -c "$use" -o "$build/user$real.o" || return
-        $cxx $real -DSTRICT_USER -c "$use" -o "$build/cxx$real.o" || return
+        expect "$1.h, $3 $real: code" \
+            $c $real -DSTRICT_IMPLEMENTATION_ONLY -c "$use" -o "$build/code$real.o"
+        expect "$1.h, $3 $real: user" $c $real -DSTRICT_USER -c "$use" -o "$build/user$real.o"
+        expect "$1.h, $4 $real: user" $cxx $real -DSTRICT_USER -c "$use" -o "$build/cxx$real.o"
         expect "$1.h, $3: code and user $real link without -lm" \
             $3 "$build/code$real.o" "$build/user$real.o" -o "$build/program"
         expect "$1.h, $4: C code and C++ user $real" $4 "$build/code$real.o" "$build/cxx$real.o" -o "$build/program"
@@ -181,8 +182,10 @@ check_all_names() {
 check_odd_builds() { # HEADER without .h, C compiler, C++ compiler
     use=tests/strict/$1.c
     for short in "" -fshort-enums; do
-        $2 -std=c99 -I. $short -DSTRICT_IMPLEMENTATION_ONLY -c "$use" -o "$build/code$short.o" || return
-        $2 -std=c99 -I. $short -DSTRICT_USER -c "$use" -o "$build/user$short.o" || return
+        expect "$1.h, $2 $short: code" $2 -std=c99 -I. $short -Werror \
+            -DSTRICT_IMPLEMENTATION_ONLY -c "$use" -o "$build/code$short.o"
+        expect "$1.h, $2 $short: user" $2 -std=c99 -I. $short -Werror \
+            -DSTRICT_USER -c "$use" -o "$build/user$short.o"
     done
     expect "$1.h, $2: code without, user with -fshort-enums" \
         run $2 "$build/code.o" "$build/user-fshort-enums.o"
