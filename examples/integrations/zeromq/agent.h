@@ -372,8 +372,7 @@ NET_FN int agent_main(int argc, char **argv) {
     a.address = o[AG_CONNECT].text;
     a.reopen = 1000 + 2 * run_retry(&a.run);
     agent_open_wire(&a);
-    signal(SIGINT, server_stop);
-    signal(SIGTERM, server_stop);
+    server_watch_signals();
     a.link = WIRE_WAITING;
     return agent_run(&a);
 }

@@ -47,6 +47,17 @@ static void server_stop(int signal_number) {
     stopped = 1;
 }
 
+/* Not signal(): as C99 has it, a second signal would find no handler any more, and end the program
+   while it saves because of the first. */
+NET_FN void server_watch_signals(void) {
+    struct sigaction act;
+    memset(&act, 0, sizeof act);
+    act.sa_handler = server_stop;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
 /* milliseconds */
 NET_FN uint64_t net_now(void) {
     struct timespec t;
@@ -446,8 +457,7 @@ NET_FN int server_main(int argc, char **argv) {
     server_load(&s);
     server_open_journal(&s, o[SV_JOURNAL].text);
     server_save(&s, 1); /* a path that cannot be written to is told now, not after ten rounds */
-    signal(SIGINT, server_stop);
-    signal(SIGTERM, server_stop);
+    server_watch_signals();
     printf("listens at %s: %s, %d agents, survives %d, %d rounds, a quorum is %d\n",
            o[SV_BIND].text, s.run.task->name, (int)s.run.agents, (int)s.run.f, (int)s.run.rounds,
            (int)rn_hub_quorum(s.hub));
