@@ -280,6 +280,7 @@ static void mistakes(void) {
         {"--key keys/agent1.secret --server-key keys/server.public", "in another's name"},
         {"--keys keys --task Hopper", "of another run (--run and --task"},
         {"--keys keys --run other", "of another run (--run and --task"},
+        {"--keys keys --state mistaken.state", "another program writes to it"},
         {"--key missing --server-key keys/server.public", "missing: No such file"},
         {"--key keys/server.public --server-key keys/server.public", "others can read"}};
     char words[512], agent[64], make_key[] = "keys strange";
@@ -299,6 +300,10 @@ static void mistakes(void) {
     }
     snprintf(words, sizeof words, "server --plain --bind tcp://127.0.0.1:%d", t.server_port);
     expect(words, 1, "Address already in use");
+    expect("server --plain --bind tcp://127.0.0.1:* --state mistaken.state", 1,
+           "mistaken.state: another program writes to it");
+    expect("server --plain --bind tcp://127.0.0.1:* --journal mistaken.journal", 1,
+           "mistaken.journal: another program writes to it");
     expect("server --bind tcp://127.0.0.1:1", 2, "no key");
     expect("agent --index 0 --attack", 2, "its value is missing");
     expect("agent --index 0 --plain tcp://127.0.0.1:1", 2, "no such option");

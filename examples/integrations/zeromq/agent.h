@@ -339,6 +339,7 @@ NET_FN void agent_open_peer(agent *a, int half) {
 
 NET_FN void agent_open_files(agent *a, const option *o) {
     a->state = o[AG_STATE].text;
+    if (a->state) run_hold(a->state);
     if (a->attack->misdeed == REPLAYS) {
         if (!o[AG_OF].text) options_refuse("--of", "whose messages?");
         a->stolen = file_read(o[AG_OF].text, (size_t)1 << 30, &a->stolen_size);

@@ -85,6 +85,24 @@ NET_FN int file_write_beside(const char *path, const void *bytes, size_t size, i
     return errno = why, -1;
 }
 
+/* Whoever comes second is told EBUSY, until the first one ends, however it ends. By PATH.lock, as
+   PATH itself is replaced; whether the file system has locks at all is not our business. 0, or -1
+   and errno. */
+NET_FN int file_hold(const char *path) {
+    char beside[512];
+    struct flock all;
+    if (snprintf(beside, sizeof beside, "%s.lock", path) >= (int)sizeof beside)
+        return errno = ENAMETOOLONG, -1;
+    const int fd = open(beside, O_RDWR | O_CREAT, 0600); /* open until the program ends */
+    if (fd < 0) return -1;
+    memset(&all, 0, sizeof all);
+    all.l_type = F_WRLCK;
+    all.l_whence = SEEK_SET;
+    if (fcntl(fd, F_SETLK, &all) == 0 || (errno != EACCES && errno != EAGAIN)) return 0;
+    close(fd);
+    return errno = EBUSY, -1;
+}
+
 /* PATH.new takes the place of PATH */
 NET_FN int file_put_in_place(const char *path, int sync) {
     char beside[512];

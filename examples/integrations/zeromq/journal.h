@@ -55,6 +55,7 @@ NET_FN int journal_sync(journal *j) {
 NET_FN void journal_open(journal *j, const char *path, const run *r, size_t round) {
     char head[320];
     size_t size = 0, whole = 0;
+    run_hold(path);
     unsigned char *old = file_read(path, (size_t)1 << 32, &size);
     journal_head(r, head, sizeof head);
     if (!old && errno != ENOENT) run_refuse(path, strerror(errno));

@@ -75,6 +75,12 @@ NET_FN void run_refuse(const char *what, const char *why) {
     exit(1);
 }
 
+/* a file that only one program may write to */
+NET_FN void run_hold(const char *path) {
+    if (file_hold(path) == 0) return;
+    run_refuse(path, errno == EBUSY ? "another program writes to it" : strerror(errno));
+}
+
 /* ---- as text, for a journal */
 NET_FN void run_write(const run *r, char *text, size_t size) {
     snprintf(text, size,
