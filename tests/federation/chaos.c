@@ -270,6 +270,16 @@ static void server_mistakes(void) {
     }
 }
 
+/* An agent is given a key for its state: it gives up, and the key is still there. */
+static void foreign_state(const char *agent) {
+    char words[512];
+    unlink("strange.secret.unused");
+    snprintf(words, sizeof words, "%s --keys keys --run other --state strange.secret", agent);
+    expect(words, 1, "and that is now strange.secret.unused");
+    if (!says("strange.secret.unused", "secret ")) fail("an agent has lost a key");
+    if (rename("strange.secret.unused", "strange.secret") != 0) fail("rename");
+}
+
 static void mistakes(void) {
     static const char *const patient[][2] = {
         {"--key strange.secret --server-key keys/server.public", "not in its list"},
@@ -298,6 +308,7 @@ static void mistakes(void) {
         snprintf(words, sizeof words, "%s %s", agent, rows[k][0]);
         expect(words, 1, rows[k][1]);
     }
+    foreign_state(agent);
     snprintf(words, sizeof words, "server --plain --bind tcp://127.0.0.1:%d", t.server_port);
     expect(words, 1, "Address already in use");
     expect("server --plain --bind tcp://127.0.0.1:* --state mistaken.state", 1,

@@ -83,16 +83,28 @@ NET_FN void agent_save(agent *a) {
     free(bytes);
 }
 
-/* what cannot be used is left aside: it joins afresh */
+/* What cannot be used may be somebody's all the same: a key, another agent's state. It gets another
+   name, and the agent joins afresh. */
+NET_FN void agent_put_aside(const agent *a, rn_status why) {
+    char aside[512], text[800];
+    if (snprintf(aside, sizeof aside, "%s.unused", a->state) >= (int)sizeof aside)
+        run_refuse(a->state, strerror(ENAMETOOLONG));
+    if (rename(a->state, aside) != 0) run_refuse(a->state, strerror(errno));
+    snprintf(text, sizeof text, "its state: %s; it begins afresh, and that is now %s",
+             rn_status_text(why), aside);
+    agent_say(a, text);
+}
+
 NET_FN void agent_load(agent *a) {
     size_t size = 0;
     unsigned char *bytes = a->state ? file_read(a->state, (size_t)1 << 32, &size) : NULL;
-    char text[160];
+    if (a->state && !bytes && errno != ENOENT) run_refuse(a->state, strerror(errno));
     if (!bytes) return;
     const rn_status s = rn_peer_load(a->peer, bytes, size);
-    snprintf(text, sizeof text, "its state: %s%s", s == RN_OK ? "goes on" : rn_status_text(s),
-             s == RN_OK ? "" : "; it begins afresh");
-    agent_say(a, text);
+    if (s == RN_OK)
+        agent_say(a, "its state: goes on");
+    else
+        agent_put_aside(a, s);
     free(bytes);
 }
 
