@@ -97,7 +97,7 @@ NET_FN void agent_put_aside(const agent *a, rn_status why) {
 
 NET_FN void agent_load(agent *a) {
     size_t size = 0;
-    unsigned char *bytes = a->state ? file_read(a->state, (size_t)1 << 32, &size) : NULL;
+    unsigned char *bytes = a->state ? file_read(a->state, FILE_MOST, &size) : NULL;
     if (a->state && !bytes && errno != ENOENT) run_refuse(a->state, strerror(errno));
     if (!bytes) return;
     const rn_status s = rn_peer_load(a->peer, bytes, size);

@@ -21,6 +21,9 @@
 #define NET_FN static
 #endif
 
+/* 4 GB, almost: more than a state or a journal in memory needs; a size_t may have 32 bits */
+#define FILE_MOST ((size_t)0xfffffff0u)
+
 /* Ends in a 0 that size does not count. NULL: errno; a file of more than `most` bytes: EFBIG. */
 NET_FN unsigned char *file_read(const char *path, size_t most, size_t *size) {
     const int fd = open(path, O_RDONLY);

@@ -134,7 +134,7 @@ NET_FN int replay_main(int argc, char **argv) {
     size_t size = 0, at;
     options_read(argc, argv, o, OPTIONS, "usage: federation replay [options] journal\n");
     if (!o[PATH].text) options_refuse("replay", "which journal?");
-    const unsigned char *bytes = file_read(o[PATH].text, (size_t)1 << 32, &size);
+    const unsigned char *bytes = file_read(o[PATH].text, FILE_MOST, &size);
     if (!bytes) run_refuse(o[PATH].text, strerror(errno));
     if (size < 13 || memcmp(bytes, "federation 1 ", 13) != 0 ||
         !run_read(&r, (const char *)bytes + 13))

@@ -159,7 +159,7 @@ NET_FN void server_read_state(server *s, const unsigned char *bytes, size_t size
 NET_FN void server_load(server *s) {
     size_t size = 0;
     if (s->state) run_hold(s->state);
-    unsigned char *bytes = s->state ? file_read(s->state, (size_t)1 << 32, &size) : NULL;
+    unsigned char *bytes = s->state ? file_read(s->state, FILE_MOST, &size) : NULL;
     if (s->state && !bytes && errno != ENOENT) run_refuse(s->state, strerror(errno));
     if (bytes) server_read_state(s, bytes, size);
     free(bytes);
