@@ -32,7 +32,25 @@ NET_FN void journal_head(const run *r, char *text, size_t size) {
     snprintf(text, size, "federation 1 %s\n", about);
 }
 
-/* bytes up to the end of the last whole record; 0: the head is another one */
+/* Where the last whole record ends; 0: the head is another one. Record by record: a server may have
+   less memory than its journal is long. What cannot be read sets the file's error: it is not to be
+   cut off. */
+NET_FN uint64_t journal_end(FILE *f, uint64_t size, const char *head) {
+    char begin[320];
+    unsigned char record[5];
+    const size_t n = strlen(head);
+    uint64_t at = n, next = n;
+    if (fread(begin, 1, n, f) != n || memcmp(begin, head, n) != 0) return 0;
+    while (next <= size) {
+        at = next;
+        if (fseeko(f, (off_t)at, SEEK_SET) != 0) break;
+        if (fread(record, 1, sizeof record, f) != sizeof record) break;
+        next = at + sizeof record + journal_value(record + 1, 4);
+    }
+    return at;
+}
+
+/* the same of a journal in memory */
 NET_FN size_t journal_whole(const unsigned char *bytes, size_t size, const char *head) {
     size_t at = strlen(head);
     if (size < at || memcmp(bytes, head, at) != 0) return 0;
@@ -54,23 +72,24 @@ NET_FN int journal_sync(journal *j) {
 /* Goes on with what is there, less a record that was cut short. round: of the hub. */
 NET_FN void journal_open(journal *j, const char *path, const run *r, size_t round) {
     char head[320];
-    size_t size = 0, whole = 0;
+    struct stat about;
+    uint64_t whole = 0;
     run_hold(path);
-    unsigned char *old = file_read(path, (size_t)1 << 32, &size);
     journal_head(r, head, sizeof head);
-    if (!old && errno != ENOENT) run_refuse(path, strerror(errno));
-    if (size && !(whole = journal_whole(old, size, head)))
+    j->file = fopen(path, "ab+");
+    if (!j->file || fstat(fileno(j->file), &about) != 0) run_refuse(path, strerror(errno));
+    j->old = about.st_size != 0;
+    if (j->old) whole = journal_end(j->file, (uint64_t)about.st_size, head);
+    if (ferror(j->file)) run_refuse(path, strerror(errno));
+    if (j->old && !whole)
         run_refuse(path, "a journal of other settings: give it another name, or remove it");
-    if (!size && round > 1) /* nobody could replay that: messages to a state that is not there */
+    if (!j->old && round > 1) /* nobody could replay that: messages to a state that is not there */
         run_refuse(path, "a journal begins with its run, but the state is of a later round: go on "
                          "without it, or with the journal of that run");
-    if (old && truncate(path, (off_t)whole) != 0) run_refuse(path, strerror(errno));
-    j->file = fopen(path, "ab");
-    if (!j->file) run_refuse(path, strerror(errno));
-    j->old = size != 0;
+    if (ftruncate(fileno(j->file), (off_t)whole) != 0 || fseeko(j->file, 0, SEEK_END) != 0)
+        run_refuse(path, strerror(errno));
     if (!j->old) fputs(head, j->file); /* flushed: who dies before the first round leaves a head */
     if (journal_flush(j) != 0) run_refuse(path, strerror(errno));
-    free(old);
 }
 
 NET_FN void journal_add(journal *j, char kind, const void *a, size_t an, const void *b, size_t bn) {
