@@ -280,6 +280,20 @@ static void foreign_state(const char *agent) {
     if (rename("strange.secret.unused", "strange.secret") != 0) fail("rename");
 }
 
+/* The journal of the quiet hours, which ends with an update and two states, and that update once
+   more. */
+static void forge_update(void) {
+    enum { UPDATE = 5 + 24 + AGENTS, STATE = 5 + 16 };
+    static unsigned char bytes[1 << 22];
+    FILE *in = fopen("quiet.journal", "rb"), *out = fopen("twice.journal", "wb");
+    const size_t n = in ? fread(bytes, 1, sizeof bytes, in) : 0;
+    if (!out || n < UPDATE + 2 * STATE) fail("quiet.journal");
+    const unsigned char *last = bytes + n - 2 * STATE - UPDATE;
+    if (*last != 'U') fail("quiet.journal has another end");
+    if (fwrite(bytes, 1, n, out) != n || fwrite(last, 1, UPDATE, out) != UPDATE) fail("twice");
+    if (fclose(out) != 0 || fclose(in) != 0) fail("twice.journal");
+}
+
 static void mistakes(void) {
     static const char *const patient[][2] = {
         {"--key strange.secret --server-key keys/server.public", "not in its list"},
@@ -322,6 +336,8 @@ static void mistakes(void) {
     if (!bad || fputs("federation 1 garbage\n", bad) < 0 || fclose(bad) != 0)
         fail("forged.journal");
     expect("replay forged.journal", 1, "not a journal");
+    forge_update();
+    expect("replay twice.journal", 1, "the server ended the round, the replay does not");
     stop_server();
     server_mistakes();
     printf("mistakes: %u, each answered by its own words\n", t.mistakes);

@@ -19,7 +19,7 @@ typedef struct replay {
     rn_trainer *trainer; /* NULL: not wanted */
     int print;
     uint64_t messages, updates, refused, restarts, missing, stale; /* rounds, rows */
-    rn_status status;                                              /* of the last tick */
+    rn_status status; /* of a round that the last tick has ended; else RN_MORE */
 } replay;
 
 NET_FN void replay_fail(const char *what, uint64_t round) {
@@ -54,6 +54,7 @@ NET_FN void replay_update(replay *p, const unsigned char *at, size_t size) {
     }
     p->updates += p->status == RN_OK;
     if (p->print) replay_print(p, round, ages);
+    p->status = RN_MORE; /* compared: no second record may claim it */
     if (!p->trainer) return;
     (void)rn_trainer_run_round(p->trainer);
     if (run_hash(rn_trainer_theta(p->trainer), p->run->recipe.policy.dim) !=
@@ -78,6 +79,7 @@ NET_FN void replay_load(replay *p, const unsigned char *at) {
     const uint64_t round = journal_value(at, 8), hash = journal_value(at + 8, 8);
     int k = 0;
     p->hub = run_hub(p->run);
+    p->status = RN_MORE; /* who dies may leave a tick without its update */
     p->restarts++;
     if (p->trainer)
         replay_fail("the server was started again: rn_trainer knows nothing of it", round);
@@ -85,6 +87,12 @@ NET_FN void replay_load(replay *p, const unsigned char *at) {
     if (k < 2 && rn_hub_load(p->hub, p->saved[k].bytes, p->saved[k].size) != RN_OK)
         replay_fail("cannot load", round);
     if (journal_theta(p->hub, p->run) != hash) replay_fail("the state is unknown", round);
+}
+
+NET_FN void replay_tick(replay *p, uint64_t now) {
+    const uint64_t round = rn_server_current_round(rn_hub_server(p->hub));
+    if (p->status != RN_MORE) replay_fail("the record of an update is missing", round - 1);
+    p->status = rn_hub_tick(p->hub, now, NULL);
 }
 
 NET_FN void replay_record(replay *p, int kind, const unsigned char *at, size_t size) {
@@ -99,7 +107,7 @@ NET_FN void replay_record(replay *p, int kind, const unsigned char *at, size_t s
             replay_fail("a message that the server took is refused",
                         rn_server_current_round(rn_hub_server(p->hub)));
         break;
-    case 'T': p->status = rn_hub_tick(p->hub, journal_value(at, 8), NULL); break;
+    case 'T': replay_tick(p, journal_value(at, 8)); break;
     case 'U': replay_update(p, at, size); break;
     case 'C': replay_save(p, at); break;
     default: replay_load(p, at); break;
@@ -144,6 +152,7 @@ NET_FN int replay_main(int argc, char **argv) {
     memset(&p, 0, sizeof p);
     p.run = &r;
     p.hub = run_hub(&r);
+    p.status = RN_MORE;
     p.print = o[PRINT].number != 0;
     if (o[TRAINER].number) p.trainer = replay_trainer(&r);
     journal_head(&r, head, sizeof head);
