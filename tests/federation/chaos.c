@@ -329,6 +329,7 @@ static void mistakes(void) {
            "mistaken.state: another program writes to it");
     expect("server --plain --bind tcp://127.0.0.1:* --journal mistaken.journal", 1,
            "mistaken.journal: another program writes to it");
+    expect("server --plain --run a\vb", 2, "or with blanks");
     expect("server --bind tcp://127.0.0.1:1", 2, "no key");
     expect("agent --index 0 --attack", 2, "its value is missing");
     expect("agent --index 0 --plain tcp://127.0.0.1:1", 2, "no such option");

@@ -389,7 +389,7 @@ static option server_options[SV_OPTIONS] = {
     {"", "", NULL, 0, 0, 0}};
 
 NET_FN void run_copy(char *to, size_t size, const char *text, const char *key) {
-    if (strlen(text) >= size || !*text || strpbrk(text, " \t\n"))
+    if (strlen(text) >= size || !*text || strpbrk(text, " \t\n\v\f\r"))
         options_refuse(key, "too long, or with blanks");
     snprintf(to, size, "%s", text);
 }
