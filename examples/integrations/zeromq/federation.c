@@ -29,7 +29,8 @@ static int keys_main(int argc, char **argv) {
                o[NAME].text, (int)o[AGENTS].number);
         return 0;
     }
-    printf("NUMBER %s %s\n", keys_make(o[NAME].text).open, o[NAME].text);
+    const key_pair made = keys_make(o[NAME].text);
+    printf("NUMBER %s %s\n", made.open, o[NAME].text);
     return 0;
 }
 

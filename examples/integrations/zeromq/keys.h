@@ -148,7 +148,8 @@ NET_FN void keys_make_all(const char *directory, size_t agents) {
     (void)keys_make(name);
     for (size_t i = 0; i < agents; i++) {
         snprintf(name, sizeof name, "%s/agent%d", directory, (int)i);
-        snprintf(line, sizeof line, "%d %s\n", (int)i, keys_make(name).open);
+        const key_pair made = keys_make(name);
+        snprintf(line, sizeof line, "%d %s\n", (int)i, made.open);
         strcat(list, line);
     }
     snprintf(name, sizeof name, "%s/allowed", directory);
