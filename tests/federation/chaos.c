@@ -423,6 +423,7 @@ static void crowded_hours(void) {
     if (!says("crowd.log", "Too many open files; goes on without")) fail("another reason");
     if (column_of("crowd.log", 0, 5) < 2 || column_of("crowd.log", 1, 5) != 1)
         fail("two programs with one key are not in the table");
+    if (!says("crowd.log", "agent 0 came over 2 connections")) fail("they are not in the log");
     if (wait_for(start_words("replay.log", words)) != 0) fail("the crowded replay");
     printf("crowded: no descriptor left for a state, and the run goes on\n");
 }

@@ -251,6 +251,17 @@ NET_FN void server_note(server *s, size_t i) {
     s->peer[i].joined = joined;
 }
 
+/* A message came over another connection than the last one. A log has a line for 2, 4, 8, .. of
+   them: a program that came back makes a few, two that take turns with one key more and more. */
+NET_FN void server_reroute(server *s, size_t i, const wire_route *from) {
+    server_peer *p = &s->peer[i];
+    p->route = *from;
+    p->arrivals++;
+    if (p->arrivals < 2 || (p->arrivals & (p->arrivals - 1)) || s->quiet || s->terminal) return;
+    printf("agent %d came over %llu connections so far: one program, or several?\n", (int)i,
+           (unsigned long long)p->arrivals);
+}
+
 NET_FN void server_take(server *s, const wire_route *from, zmq_msg_t *body) {
     const int who = wire_sender(&s->wire, body, from);
     const size_t i = (size_t)who;
@@ -264,10 +275,8 @@ NET_FN void server_take(server *s, const wire_route *from, zmq_msg_t *body) {
         return;
     }
     p->allowance -= 1;
-    if (p->route.size != from->size || memcmp(p->route.id, from->id, from->size) != 0) {
-        p->route = *from;
-        p->arrivals++;
-    }
+    if (p->route.size != from->size || memcmp(p->route.id, from->id, from->size) != 0)
+        server_reroute(s, i, from);
     if (rn_hub_receive(s->hub, i, zmq_msg_data(body), zmq_msg_size(body)) == RN_ACCEPTED) {
         journal_message(&s->journal, i, zmq_msg_data(body), zmq_msg_size(body));
         s->took++;
