@@ -270,6 +270,22 @@ static void server_mistakes(void) {
     }
 }
 
+/* one more mistake: an agent is started twice, without keys */
+static void plain_twins(void) {
+    char words[256];
+    snprintf(words, sizeof words, "server --plain --bind tcp://127.0.0.1:%d", t.server_port);
+    t.p[SERVER].pid = start_words("plain.log", words);
+    for (int k = 0; k < 2; k++) {
+        snprintf(words, sizeof words, "agent --plain --index 0 --connect tcp://127.0.0.1:%d",
+                 t.server_port);
+        t.p[k].pid = start_words("twins.log", words);
+    }
+    wait_until_says("plain.log", "agent 0 came over 2 connections");
+    stop_server();
+    end_all();
+    t.mistakes++;
+}
+
 /* An agent is given a key for its state: it gives up, and the key is still there. */
 static void foreign_state(const char *agent) {
     char words[512];
@@ -341,6 +357,7 @@ static void mistakes(void) {
     expect("replay twice.journal", 1, "the server ended the round, the replay does not");
     stop_server();
     server_mistakes();
+    plain_twins();
     printf("mistakes: %u, each answered by its own words\n", t.mistakes);
 }
 

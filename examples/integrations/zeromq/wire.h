@@ -8,8 +8,9 @@
 #ifndef WIRE_H
 #define WIRE_H
 #include "keys.h"
+#include <time.h>
 
-enum { WIRE_QUEUE = 4, WIRE_ID = 256 };
+enum { WIRE_QUEUE = 4, WIRE_ID = 256, WIRE_NAME = 40 };
 
 /* milliseconds */
 enum { WIRE_HANDSHAKE = 2000, WIRE_RETRY = 50 };
@@ -78,7 +79,7 @@ NET_FN void wire_serve(wire *w, const char *address, size_t most, const key_pair
         wire_set_text(w->socket, ZMQ_CURVE_SECRETKEY, key->secret);
         wire_set_text(w->socket, ZMQ_ZAP_DOMAIN, "federation");
     } else {
-        wire_set(w->socket, ZMQ_ROUTER_HANDOVER, 1); /* an agent that comes back is itself */
+        wire_set(w->socket, ZMQ_ROUTER_HANDOVER, 1); /* a socket that comes back is itself */
     }
     if (zmq_bind(w->socket, address) != 0) wire_fail(address);
 }
@@ -119,12 +120,12 @@ typedef struct wire_route {
 /* The agent's number: from its key, or without keys from the name it took. -1: none. */
 NET_FN int wire_sender(const wire *w, zmq_msg_t *body, const wire_route *from) {
     const char *user = w->zap ? zmq_msg_gets(body, "User-Id") : NULL;
-    char name[16] = "";
+    char name[WIRE_NAME] = "";
     if (!w->zap && from->size < sizeof name && from->size > 1 && from->id[0] == 'a')
         memcpy(name, from->id + 1, from->size - 1);
     if (!user) user = name;
-    if (*user < '0' || *user > '9' || strlen(user) > 6) return -1;
-    return atoi(user);
+    const size_t digits = strspn(user, "0123456789");
+    return digits && digits <= 6 && (!user[digits] || user[digits] == '.') ? atoi(user) : -1;
 }
 
 /* Takes a message of two parts, the route and the body; 0: there is none. What has other parts is
@@ -153,10 +154,19 @@ NET_FN void wire_give(void *socket, const wire_route *to, const void *bytes, siz
 }
 
 /* ---- an agent */
-/* key and server NULL: no keys; the name is then the agent's number. */
+/* Without keys an agent says itself who it is: "a7", and the time, so that two with one number are
+   not one connection to the server. */
+NET_FN void wire_name(char name[WIRE_NAME], unsigned index) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(name, WIRE_NAME, "a%u.%llx%08lx", index, (unsigned long long)now.tv_sec,
+             (unsigned long)now.tv_nsec);
+}
+
+/* key and server NULL: no keys */
 NET_FN void wire_connect(wire *w, const char *address, size_t most, const key_pair *key,
                          const char *server, unsigned index) {
-    char name[16];
+    char name[WIRE_NAME];
     memset(w, 0, sizeof *w);
     w->context = zmq_ctx_new();
     w->socket = wire_socket(w, ZMQ_DEALER);
@@ -164,12 +174,12 @@ NET_FN void wire_connect(wire *w, const char *address, size_t most, const key_pa
     wire_set(w->socket, ZMQ_IMMEDIATE, 1); /* what cannot be sent now is not sent later */
     wire_set(w->socket, ZMQ_RECONNECT_IVL, WIRE_RETRY);
     wire_set(w->socket, ZMQ_RECONNECT_IVL_MAX, 20 * WIRE_RETRY);
-    snprintf(name, sizeof name, "a%u", index);
     if (key) {
         wire_set_text(w->socket, ZMQ_CURVE_SERVERKEY, server);
         wire_set_text(w->socket, ZMQ_CURVE_PUBLICKEY, key->open);
         wire_set_text(w->socket, ZMQ_CURVE_SECRETKEY, key->secret);
     } else {
+        wire_name(name, index);
         wire_set_text(w->socket, ZMQ_ROUTING_ID, name);
     }
     if (zmq_socket_monitor(w->socket, "inproc://monitor", ZMQ_EVENT_ALL) != 0)
