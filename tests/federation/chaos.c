@@ -244,6 +244,17 @@ static void stop_server(void) {
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail("a server that is asked to stop");
 }
 
+/* FNV-1a of a file's bytes and of its number, which changes when the file is replaced */
+static uint64_t hash_of(const char *path) {
+    uint64_t h = 0xcbf29ce484222325u;
+    struct stat about;
+    FILE *f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &about) != 0) fail("%s: %s", path, strerror(errno));
+    for (int c = getc(f); c != EOF; c = getc(f)) h = (h ^ (uint64_t)c) * 0x100000001b3u;
+    fclose(f);
+    return h ^ (uint64_t)about.st_ino;
+}
+
 /* first by a copy of the list in which agent 1 has the key of agent 0 */
 static void server_mistakes(void) {
     static const char *const rows[][2] = {
@@ -253,12 +264,15 @@ static void server_mistakes(void) {
         {"--plain --state quiet.state --rule MDA", "made with --rule CWTM, not MDA"},
         {"--plain --state quiet.state --seed 2", "made with --seed 1, not 2"},
         {"--plain --state quiet.state --task Hopper", "made with --task CartPole, not Hopper"},
+        {"--plain --state quiet.state --run other", "made with --run run, not other"},
+        {"--plain --state quiet.state --agents 9", "made with --agents 10, not 9"},
         {"--plain --state keys/allowed", "not the state of a server"},
         {"--plain --state quiet.state --patience 9 --journal second.journal",
          "made with --patience 0, not 9; goes on with 9"},
         {"--plain --state quiet.state --journal second.journal", "a journal begins with its run"},
         {"--plain --state nowhere/state", "No such file"},
         {"--plain --agents 9 --f 3 --rule Bulyan", "Bulyan survives at most"}};
+    const uint64_t before = hash_of("quiet.state");
     char words[512], first[128] = "";
     FILE *in = fopen("keys/allowed", "r"), *out = fopen("twice", "w");
     if (!in || !out || !fgets(first, sizeof first, in) || fputs(first, out) < 0) fail("twice");
@@ -268,6 +282,7 @@ static void server_mistakes(void) {
         snprintf(words, sizeof words, "server --bind tcp://127.0.0.1:* --rounds 40 %s", rows[k][0]);
         expect(words, 1, rows[k][1]);
     }
+    if (hash_of("quiet.state") != before) fail("a state was changed by who was refused");
 }
 
 /* one more mistake: an agent is started twice, without keys */
