@@ -348,8 +348,8 @@
                 at norms or distances (1), random numbers (1, to scan first).
                 Memory: agg_stages_size(): n windows, as many again for each pre-aggregation, and
                 what jobs left, some n^2 numbers; it does not grow with dim. Windows are multiples
-                of 2048 numbers; 2048 of them keep many rows in the cache. The rows of desc.start
-                and desc.trusted are whole, in memory.
+                of 512 numbers; 2048 of them keep many rows in the cache, 512 make a short piece of
+                work. The rows of desc.start and desc.trusted are whole, in memory.
                 Not in stages, AGG_ERR_STAGES: DnC, SignGuard and GAS, which draw coordinates from
                 whole rows: a random fifth of all, a run anywhere, or a block for each.
    EXAMPLE      rows that could be files, or sockets
@@ -664,7 +664,7 @@ typedef struct agg_stages agg_stages;
 /* bytes for windows of that many numbers a row; 0 = d is unusable, agg_stages_begin() says why */
 AGG_API size_t agg_stages_size(const agg_desc *d, size_t window);
 
-/* window: 2048 or more, unless rows are shorter. missing: n flags, 1 = no row will come, which
+/* window: 512 or more, unless rows are shorter. missing: n flags, 1 = no row will come, which
    convicts its sender; NULL = none. d is copied; what it points to, and report, stay until the end.
    report may be NULL. */
 AGG_API agg_status agg_stages_begin(agg_stages **stages, const agg_desc *d, size_t window,
@@ -684,7 +684,7 @@ AGG_API void agg_stages_part(const agg_stages *stages, size_t part, size_t *at, 
 AGG_API agg_real *agg_stages_row(const agg_stages *stages, size_t i);
 
 /* Adds coordinates [at, at + width) of a part, the windows of a part in order, each a multiple of
-   2048 but for its last. rows: n pointers to these numbers; NULL: as NaN. out: these numbers of the
+   512 but for its last. rows: n pointers to these numbers; NULL: as NaN. out: these numbers of the
    result, which are kept for the next pass as this one leaves them. */
 AGG_API agg_status agg_stages_add(agg_stages *stages, size_t part, size_t at, size_t width,
                                   const agg_real *const *rows, agg_real *out);
@@ -1213,6 +1213,7 @@ AGGI_END_CODE
 #define AGGI_LANES  ((size_t)8)    /* accumulators of a sum: part of its definition */
 #define AGGI_BLOCK  ((size_t)256)  /* coordinates summed in agg_real, before it goes on in double */
 #define AGGI_CHUNK  ((size_t)2048) /* coordinates that stay in the cache for all pairs */
+#define AGGI_GRAIN  ((size_t)512)  /* coordinates of windows: whole blocks of every sum */
 #define AGGI_NARROW ((size_t)512)  /* the same in the nearest cache, for few rows */
 #define AGGI_GRAM   ((size_t)16)   /* rows from which on distances come from dot products */
 #define AGGI_PACKED (2048 / sizeof(agg_real)) /* coordinates of dot products, summed in agg_real */
@@ -8014,9 +8015,9 @@ static size_t aggi_log_size(const agg_desc *d, size_t slices, aggi_arena *a) {
     return log.used;
 }
 
-/* whole chunks, or all of a short row */
+/* whole grains, or all of a short row */
 static size_t aggi_window_width(const agg_desc *d, size_t window) {
-    return window >= d->dim ? d->dim : window / AGGI_CHUNK * AGGI_CHUNK;
+    return window >= d->dim ? d->dim : window / AGGI_GRAIN * AGGI_GRAIN;
 }
 
 /* NULL: only counts, in `counted` */
@@ -8170,7 +8171,7 @@ static int aggi_stages_expects(const agg_stages *st, size_t part, size_t at, siz
     if (part >= agg_stages_parts(st) || at != st->done[part] || !width) return 0;
     agg_stages_part(st, part, &begin, &all);
     if (width > st->c.stride || width > begin + all - at) return 0;
-    return width % AGGI_CHUNK == 0 || at + width == begin + all;
+    return width % AGGI_GRAIN == 0 || at + width == begin + all;
 }
 
 AGG_API agg_status agg_stages_add(agg_stages *st, size_t part, size_t at, size_t width,

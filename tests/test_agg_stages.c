@@ -6,7 +6,8 @@
 #include "greatest.h"
 #include "common.h"
 
-#define CHUNK 2048
+#define CHUNK 2048 /* slices are made of these, */
+#define GRAIN 512  /* windows of these */
 
 /* how a call in stages is made */
 typedef struct way {
@@ -91,10 +92,10 @@ static agg_status add_part(owner *o, const rows *x, size_t part, size_t window) 
     size_t at, left, width;
     agg_stages_part(o->stages, part, &at, &left);
     for (; left && s == AGG_OK; at += width, left -= width) {
-        width = left < window ? left : window / CHUNK * CHUNK;
+        width = left < window ? left : window / GRAIN * GRAIN;
         for (size_t i = 0; i < x->n; i++) {
             row[i] = x->row[i] ? x->row[i] + at : NULL;
-            if (!row[i] || (i + window / CHUNK) % 2) continue; /* each row is once the caller's */
+            if (!row[i] || (i + window / GRAIN) % 2) continue; /* each row is once the caller's */
             memcpy(agg_stages_row(o->stages, i), row[i], width * sizeof *row[i]);
             row[i] = agg_stages_row(o->stages, i);
         }
@@ -220,10 +221,10 @@ static const size_t shapes[][2] = {{1, 1},      {2, 3},   {7, 100}, {9, 9000},  
                                    {15, 20000}, {16, 63}, {17, 64}, {18, 5000}, {19, 33001}};
 
 static way way_number(size_t k) {
-    static const size_t windows[] = {CHUNK, 3 * CHUNK + 5, (size_t)1 << 20};
+    static const size_t windows[] = {GRAIN, CHUNK, 3 * CHUNK + 5, (size_t)1 << 20};
     way w;
     w.owners = owners_tried[k % 5];
-    w.window = windows[k % 3];
+    w.window = windows[(k + k / 4) % 4];
     w.backwards = k % 2;
     w.surprise = k % 4 == 3;
     w.silent = 0;
@@ -322,7 +323,7 @@ TEST every_owner(void *arg) {
     const char *bad = NULL;
     fill_rows(&x, LAY_RANDOM, &r);
     forge_row(&x, 4, FORGERY_1E38, &r);
-    for (size_t k = 0; k < 15 && !bad; k++) {
+    for (size_t k = 0; k < 20 && !bad; k++) {
         const way w = way_number(k);
         bad = left_out(rule, k) ? NULL : try_way(&d, &x, &w);
     }
