@@ -200,11 +200,14 @@
                 frames. A budget is in environment steps: one step counts 1; what is made of it at
                 the end of its trajectory counts 2 for g, 1 for c, 3 for v, about what it takes with
                 a net, and is done in blocks of 64 steps (a policy of yours: all at once); the end
-                of a round, aggregation included, counts N^2. A piece that does not fit what is left
-                waits for the next tick; one larger than the whole budget is done alone. The agents
-                take turns, as many at a time as the budget has room for. `make bench` measures the
-                longest tick beside the median (bench/frames.c): what stands out is the aggregation,
-                which is one piece, for large N (server.agg.jobs spreads it).
+                of a round, aggregation included, counts 8 N^2, in windows of 512 numbers of theta.
+                A piece that does not fit what is left waits for the next tick; one larger than the
+                whole budget is done alone. The agents take turns, as many at a time as the budget
+                has room for. In one piece, whatever it takes, are: what the end of a round is with
+                an aggregate of yours, with DnC, SignGuard, GAS or bucketing, and with attacks that
+                draw, remember or try the rule; the searches of MDA, SMEA and GM; server.watch, and
+                theta's update. `make bench` measures the longest tick beside the median, which it
+                is three times or so (bench/frames.c).
                 desc.jobs spreads the agents over your threads; without it agents with a small net
                 of this header step side by side, all others one after the other. desc.progress is
                 called after each round.
@@ -4861,17 +4864,24 @@ static size_t rni_count_bad(const rn_arrivals *a, size_t n, size_t dim) {
     return bad;
 }
 
+/* who was dropped, as the rule says, or was to be if it refused */
+static void rni_count_dropped(const rn_server *s, const rn_arrivals *a, const agg_report *report,
+                              rn_progress *p) {
+    if (p->aggregate == AGG_OK || p->aggregate == AGG_INEXACT)
+        p->dropped = report->dropped;
+    else
+        p->dropped = rni_count_bad(a, s->desc.n, s->desc.dim);
+}
+
 /* d = F(d_1 .. d_N), to new_d; weights and suspicion, which take longer, only if they are read */
-static agg_status rni_server_aggregate(rn_server *s, const rn_arrivals *a, rn_progress *p,
-                                       int is_read) {
+static void rni_server_aggregate(rn_server *s, const rn_arrivals *a, rn_progress *p, int is_read) {
     const rn_server_desc *d = &s->desc;
     agg_desc agg = d->agg;
     agg_report report;
-    agg_status r;
-    p->late = rni_count_late(a, d->n);
     if (d->aggregate) {
         p->dropped = rni_count_bad(a, d->n, d->dim);
-        return d->aggregate(d->aggregate_self, a->rows, d->n, d->dim, s->new_d);
+        p->aggregate = d->aggregate(d->aggregate_self, a->rows, d->n, d->dim, s->new_d);
+        return;
     }
     agg.late = a->late;
     memset(&report, 0, sizeof report);
@@ -4881,12 +4891,8 @@ static agg_status rni_server_aggregate(rn_server *s, const rn_arrivals *a, rn_pr
         memset(s->weight, 0, d->n * sizeof(double));
         memset(s->suspicion, 0, d->n * sizeof(double));
     }
-    r = agg_aggregate(&agg, a->rows, s->new_d, s->scratch, s->scratch_size, &report);
-    if (r == AGG_OK || r == AGG_INEXACT)
-        p->dropped = report.dropped;
-    else
-        p->dropped = rni_count_bad(a, d->n, d->dim);
-    return r;
+    p->aggregate = agg_aggregate(&agg, a->rows, s->new_d, s->scratch, s->scratch_size, &report);
+    rni_count_dropped(s, a, &report, p);
 }
 
 /* r = x_t - (1-eta_t) x_{t-1}: what is new in a row of which the rest is memory. A row that is not
@@ -5025,21 +5031,31 @@ static void rni_watch_learn(rn_server *s, const rn_arrivals *a) {
                           w->stake + i * RNI_STAKES, &w->evidence[i]);
 }
 
-/* theta_{t+1}, or an error and nothing changed. Copied, not swapped: hosts keep the pointers. */
-static rn_status rni_server_try(rn_server *s, const rn_arrivals *a, rn_progress *p, int is_read) {
-    const size_t dim = s->desc.dim;
-    const double step = s->desc.kl > 0 ? rni_kl_step(s, a) : s->step;
-    rni_unit unit;
+/* An update is begun, aggregated and ended; only its end changes what the server has. This is what
+   is known before a row is looked at; step: k_t, if it is made. */
+static rn_status rni_update_begin(const rn_server *s, const rn_arrivals *a, rn_progress *p,
+                                  double *step) {
+    memset(p, 0, sizeof *p);
+    p->still = 1;
+    *step = s->desc.kl > 0 ? rni_kl_step(s, a) : s->step;
     p->round = s->t;
     p->n = s->desc.n;
-    p->dim = dim;
+    p->dim = s->desc.dim;
     p->theta = s->theta;
-    p->gamma = rni_server_gamma(s, step);
+    p->gamma = rni_server_gamma(s, *step);
     p->eta = rn_server_eta(s);
     p->cosine = -2;
     p->evidence = s->watch.evidence;
-    if (!aggi_finite(p->gamma) || p->gamma < 0 || !aggi_within(p->eta, 0, 1)) return RN_ERR_THETA;
-    p->aggregate = rni_server_aggregate(s, a, p, is_read);
+    p->late = rni_count_late(a, s->desc.n);
+    return aggi_finite(p->gamma) && p->gamma >= 0 && aggi_within(p->eta, 0, 1) ? RN_OK
+                                                                               : RN_ERR_THETA;
+}
+
+/* theta_{t+1} from new_d, or an error and nothing changed. Copied, not swapped: hosts keep the
+   pointers. */
+static rn_status rni_update_end(rn_server *s, const rn_arrivals *a, rn_progress *p, double step) {
+    const size_t dim = s->desc.dim;
+    rni_unit unit;
     if (p->aggregate != AGG_OK && p->aggregate != AGG_INEXACT) return RN_ERR_AGGREGATE;
     if (!aggi_all_finite(s->new_d, dim)) return RN_ERR_AGGREGATE;
     p->norm = rni_norm(s->new_d, dim);
@@ -5061,20 +5077,28 @@ static rn_status rni_server_try(rn_server *s, const rn_arrivals *a, rn_progress 
 RN_API rn_status rn_server_update_from(rn_server *s, const rn_arrivals *arrivals,
                                        rn_progress *progress) {
     rn_progress p;
+    double step;
     if (!s || !arrivals || !arrivals->rows) return RN_ERR_ARG;
-    memset(&p, 0, sizeof p);
-    p.still = 1;
-    p.status = rni_server_try(s, arrivals, &p, progress != NULL);
+    p.status = rni_update_begin(s, arrivals, &p, &step);
+    if (p.status == RN_OK) {
+        rni_server_aggregate(s, arrivals, &p, progress != NULL);
+        p.status = rni_update_end(s, arrivals, &p, step);
+    }
     if (progress) *progress = p;
     return p.status;
 }
 
-RN_API rn_status rn_server_update_with(rn_server *s, const rn_real *const *rows,
-                                       const double *curvature, rn_progress *progress) {
+static rn_arrivals rni_arrivals(const rn_real *const *rows, const double *curvature) {
     rn_arrivals a;
     a.rows = rows;
     a.curvature = curvature;
     a.late = a.stale = NULL;
+    return a;
+}
+
+RN_API rn_status rn_server_update_with(rn_server *s, const rn_real *const *rows,
+                                       const double *curvature, rn_progress *progress) {
+    const rn_arrivals a = rni_arrivals(rows, curvature);
     return rn_server_update_from(s, &a, progress);
 }
 
@@ -5090,6 +5114,29 @@ RN_API void rn_server_skip_round(rn_server *s) {
 
 /* ---- 10 trainer ------------------------------------------------------------------------------ */
 
+/* The end of a round is made of pieces, so that a tick need not bear it all. */
+enum { RNI_END_ROWS, RNI_END_ATTACKS, RNI_END_AGGREGATE, RNI_END_COSINE, RNI_END_UPDATE };
+
+#define RNI_WINDOW ((size_t)512) /* numbers of a row in a piece: the least that agg_stages takes */
+
+typedef struct rni_end {
+    int next;               /* piece */
+    int divided;            /* the pieces may be in different ticks */
+    int hurry;              /* they may not: see rni_end_forget() */
+    rn_status status;       /* so far */
+    rn_progress p;          /* of the update under way */
+    double step;            /* see rni_update_begin() */
+    agg_stages *stages;     /* the aggregation; NULL: in one piece */
+    size_t part, at;        /* where it goes on */
+    agg_report report;      /* of 2 n numbers: the server's are still the last round's */
+    unsigned char *missing; /* n: no row */
+    const rn_real **here;   /* n: rows from there on */
+    void *memory;           /* of the stages; NULL: there are none */
+    size_t memory_size;
+    rn_random random;   /* the attacks' as it was before they drew from it */
+    double dot, dd, ss; /* sums of the cosine */
+} rni_end;
+
 struct rn_trainer {
     rn_trainer_desc desc;
     rn_server *server;
@@ -5102,6 +5149,7 @@ struct rn_trainer {
     const rn_real **rows;   /* what goes to the server: one per agent, NULL: nothing */
     const rn_real **honest; /* those of them that are true, ... */
     size_t honest_rows;     /* ... so many */
+    size_t adversaries;     /* how many are none of these by trade */
     double *curvature;      /* what goes beside the rows */
     rn_real *sent;          /* agents rows: what adversaries send */
     const rn_real **known;  /* the rows that one of them builds on */
@@ -5112,6 +5160,7 @@ struct rn_trainer {
     void *attack_scratch;   /* all NULL unless a desc's attack asks for them */
     size_t memory_size, attack_scratch_size;
     rn_random random; /* for attacks */
+    rni_end end;
     rn_progress progress;
     size_t rounds;
     int busy;
@@ -5345,6 +5394,29 @@ static void rni_trainer_layout_arrays(rn_trainer *g, aggi_arena *a) {
     g->sent = aggi_take_real(a, n * g->desc.policy.dim);
 }
 
+/* Bytes for aggregating in pieces; 0: it is one, as an aggregation of the host's is, or one that
+   draws random numbers, which a trainer that is saved could not draw again. */
+static size_t rni_end_memory_size(const rn_trainer_desc *d) {
+    rn_server_desc s = rni_trainer_server_desc(d);
+    agg_desc agg;
+    rni_server_defaults(&s);
+    agg = rni_server_agg(&s);
+    if (s.aggregate || agg.pre[0] == AGG_PRE_BUCKETING || agg.pre[1] == AGG_PRE_BUCKETING) return 0;
+    return agg_stages_size(&agg, RNI_WINDOW);
+}
+
+static void rni_trainer_layout_end(rn_trainer *g, aggi_arena *a) {
+    const size_t n = g->desc.agents;
+    rni_end *e = &g->end;
+    e->memory_size = rni_end_memory_size(&g->desc);
+    if (!e->memory_size) return;
+    e->memory = aggi_take(a, 1, e->memory_size);
+    e->report.weight = aggi_take_f64(a, n);
+    e->report.suspicion = aggi_take_f64(a, n);
+    e->here = (const rn_real **)aggi_take(a, n, sizeof *e->here);
+    e->missing = (unsigned char *)aggi_take(a, n, 1);
+}
+
 /* at most: a list of attacks may be changed, agent by agent, before the first round */
 static size_t rni_most_honest(const rn_trainer_desc *d) {
     return d->attacks ? d->agents : d->agents - d->adversaries;
@@ -5383,6 +5455,7 @@ static rn_status rni_trainer_layout(const rn_trainer_desc *d, aggi_arena *a, rn_
     rni_trainer_layout_arrays(&g, a);
     rni_trainer_layout_attacks(&g, a);
     s = rni_server_place(rni_trainer_server_desc(d), a, &g.server, c);
+    if (s == RN_OK) rni_trainer_layout_end(&g, a);
     for (i = 0; i < d->agents && s == RN_OK; i++) s = rni_trainer_layout_agent(&g, a, i, c);
     *out = s == RN_OK && rni_arena_holds(a) ? trainer : NULL;
     if (*out) **out = g;
@@ -5711,46 +5784,38 @@ static void rni_blend(const rn_real *own, const rn_real *attack, double share, s
 }
 
 /* The row of agent i at full strength: its own, or that of the first who made it. */
-static void rni_trainer_make_row(rn_trainer *t, size_t i, size_t adversaries) {
+static void rni_trainer_make_row(rn_trainer *t, size_t i) {
     rn_real *to = t->sent + i * t->desc.policy.dim;
     size_t j = 0;
     t->head[i] = rni_trainer_head(t, i);
     while (j < i && !(rni_trainer_strikes(t, j) && t->head[j] == t->head[i])) j++;
     t->maker[i] = j;
-    if (j == i) t->rows[i] = rni_trainer_attack(t, i, adversaries, to) ? to : NULL;
+    if (j == i) t->rows[i] = rni_trainer_attack(t, i, t->adversaries, to) ? to : NULL;
 }
 
-/* All at full strength; then each row by its share, from behind, so that who made it for others is
-   the last to change it. */
-static void rni_trainer_attacks(rn_trainer *t, size_t adversaries) {
-    const size_t n = t->desc.agents, dim = t->desc.policy.dim;
-    size_t i;
-    for (i = 0; i < n; i++)
-        if (rni_trainer_strikes(t, i)) rni_trainer_make_row(t, i, adversaries);
-    for (i = n; i-- > 0;) {
-        const rn_real *row;
-        rn_real *to = t->sent + i * dim;
-        if (!rni_trainer_strikes(t, i)) continue;
-        row = t->rows[t->maker[i]];
-        if (row)
-            rni_blend(rn_agent_direction(t->agents[i]), row,
-                      rni_attack_share(&t->attacks[i], t->rounds + 1), dim, to);
-        t->rows[i] = row ? to : NULL;
-    }
+/* The row of agent i by its share of the attack. From behind, so that who made it for others is the
+   last to change it. */
+static void rni_trainer_share_row(rn_trainer *t, size_t i) {
+    const rn_real *row = t->rows[t->maker[i]];
+    rn_real *to = t->sent + i * t->desc.policy.dim;
+    if (row)
+        rni_blend(rn_agent_direction(t->agents[i]), row,
+                  rni_attack_share(&t->attacks[i], t->rounds + 1), t->desc.policy.dim, to);
+    t->rows[i] = row ? to : NULL;
 }
 
-/* the rows that go to the server: d_1 .. d_N, or what adversaries send */
+/* The rows as they are: d_1 .. d_N. What adversaries send instead comes after it. */
 static void rni_trainer_rows(rn_trainer *t) {
     const size_t n = t->desc.agents;
-    size_t i, honest = 0, adversaries = 0;
+    size_t i, honest = 0;
+    t->adversaries = 0;
     for (i = 0; i < n; i++) {
         const rn_attack_kind kind = t->attacks[i].kind;
         t->rows[i] = rni_trainer_sends(t, i) ? rn_agent_direction(t->agents[i]) : NULL;
-        adversaries += kind != RN_ATTACK_NONE;
+        t->adversaries += kind != RN_ATTACK_NONE;
         if (kind == RN_ATTACK_NONE && t->rows[i]) t->honest[honest++] = t->rows[i];
     }
     t->honest_rows = honest;
-    rni_trainer_attacks(t, adversaries);
 }
 
 /* and the numbers beside them; who attacks by vector says that steps may be as long as can be */
@@ -5787,24 +5852,28 @@ static void rni_trainer_honest_sum(const rn_trainer *t, size_t from, size_t n, d
         for (j = 0; j < n; j++) sum[j] += (double)t->honest[i][from + j];
 }
 
-/* cos(d, sum of the honest rows); -2 where it has no value, as for d = 0. In blocks, so that each
-   row is read along its numbers. */
-static double rni_trainer_cosine(const rn_trainer *t) {
-    const size_t dim = t->desc.policy.dim;
-    const rn_real *d = rn_server_direction(t->server);
-    double sum[RNI_BLOCK], dot = 0, dd = 0, ss = 0, cosine;
-    size_t from, j;
-    for (from = 0; from < dim; from += RNI_BLOCK) {
-        const size_t n = dim - from < RNI_BLOCK ? dim - from : RNI_BLOCK;
+/* the sums of cos(d, sum of the honest rows) over numbers from .. to-1. In blocks, so that each row
+   is read along its numbers. */
+static void rni_end_cosine_sums(rn_trainer *t, size_t from, size_t to) {
+    const rn_real *d = t->server->new_d;
+    rni_end *e = &t->end;
+    double sum[RNI_BLOCK];
+    size_t j;
+    for (; from < to; from += RNI_BLOCK) {
+        const size_t n = to - from < RNI_BLOCK ? to - from : RNI_BLOCK;
         rni_trainer_honest_sum(t, from, n, sum);
         for (j = 0; j < n; j++) {
             const double x = (double)d[from + j];
-            dot += sum[j] * x;
-            dd += x * x;
-            ss += sum[j] * sum[j];
+            e->dot += sum[j] * x;
+            e->dd += x * x;
+            e->ss += sum[j] * sum[j];
         }
     }
-    cosine = dot / (aggi_sqrt(dd) * aggi_sqrt(ss));
+}
+
+/* -2 where it has no value, as for d = 0 */
+static double rni_end_cosine(const rni_end *e) {
+    const double cosine = e->dot / (aggi_sqrt(e->dd) * aggi_sqrt(e->ss));
     return aggi_within(cosine, -2, 2) ? cosine : -2;
 }
 
@@ -5815,19 +5884,174 @@ static void rni_trainer_step(rn_trainer *t, int after) {
         t->step[i] = after ? t->step[i] + t->server->theta[i] : -t->server->theta[i];
 }
 
-static rn_status rni_trainer_end(rn_trainer *t) {
-    rn_status s;
+/* Can the rows be made again from what is saved? Not if that takes random numbers, memory or
+   functions of the host's. */
+static int rni_end_repeats(const rn_trainer *t) {
+    size_t i;
+    if (t->memory || memcmp(&t->random, &t->end.random, sizeof t->random) != 0) return 0;
+    for (i = 0; i < t->desc.agents; i++) {
+        const rn_attack *a = &t->attacks[i];
+        const agg_attack_desc *v = &a->vector;
+        if (rni_trainer_strikes(t, i) && (a->make || v->rng.next || v->memory || v->rule)) return 0;
+    }
+    return 1;
+}
+
+/* Until the last piece nothing changes that is saved, so that a trainer which is saved before it
+   begins with this one again. */
+static void rni_end_rows(rn_trainer *t, int divide) {
+    rni_end *e = &t->end;
     rni_trainer_rows(t);
+    e->random = t->random;
+    e->divided = divide && !e->hurry && e->memory && rni_end_repeats(t);
+    e->at = 0;
+    e->next = RNI_END_ATTACKS;
+}
+
+/* All rows are there: the update begins. */
+static void rni_end_begin(rn_trainer *t) {
+    const rn_arrivals a = rni_arrivals(t->rows, t->curvature);
+    rni_end *e = &t->end;
+    size_t i;
     rni_trainer_curvature(t);
+    e->status = rni_update_begin(t->server, &a, &e->p, &e->step);
+    e->stages = NULL;
+    e->part = e->at = 0;
+    e->dot = e->dd = e->ss = 0;
+    e->next = e->status == RN_OK ? RNI_END_AGGREGATE : RNI_END_UPDATE;
+    if (!e->divided || e->status != RN_OK) return;
+    for (i = 0; i < t->desc.agents; i++) e->missing[i] = !t->rows[i];
+    if (agg_stages_begin(&e->stages, &t->server->desc.agg, RNI_WINDOW, e->missing, &e->report,
+                         e->memory, e->memory_size) != AGG_OK)
+        e->stages = NULL; /* in one piece it says why */
+}
+
+/* The next row that attacks: all at full strength, then each by its share. */
+static void rni_end_attack(rn_trainer *t) {
+    const size_t n = t->desc.agents;
+    rni_end *e = &t->end;
+    while (e->at < 2 * n && !rni_trainer_strikes(t, e->at < n ? e->at : 2 * n - 1 - e->at)) e->at++;
+    if (e->at < n)
+        rni_trainer_make_row(t, e->at);
+    else if (e->at < 2 * n)
+        rni_trainer_share_row(t, 2 * n - 1 - e->at);
+    if (!rni_end_repeats(t)) e->divided = 0;
+    if (++e->at >= 2 * n) rni_end_begin(t);
+}
+
+/* one more window of the pass; returns whether it was the last */
+static int rni_end_window(rn_trainer *t) {
+    rni_end *e = &t->end;
+    size_t from, all, width, i;
+    agg_stages_part(e->stages, e->part, &from, &all);
+    width = all - e->at < RNI_WINDOW ? all - e->at : RNI_WINDOW;
+    from += e->at;
+    for (i = 0; i < t->desc.agents; i++) e->here[i] = t->rows[i] ? t->rows[i] + from : NULL;
+    (void)agg_stages_add(e->stages, e->part, from, width, e->here, t->server->new_d + from);
+    e->at += width;
+    if (e->at < all) return 0;
+    e->at = 0;
+    return ++e->part == agg_stages_parts(e->stages);
+}
+
+/* what came of the aggregation; the arrays of its report become the server's with the update */
+static void rni_end_decided(rn_trainer *t) {
+    const rn_arrivals a = rni_arrivals(t->rows, t->curvature);
+    rni_end *e = &t->end;
+    if (e->p.aggregate != AGG_OK && e->p.aggregate != AGG_INEXACT) {
+        memset(e->report.weight, 0, t->desc.agents * sizeof(double));
+        memset(e->report.suspicion, 0, t->desc.agents * sizeof(double));
+    }
+    rni_count_dropped(t->server, &a, &e->report, &e->p);
+}
+
+/* a pass begins, goes on, or there are no more */
+static void rni_end_aggregate(rn_trainer *t) {
+    const rn_arrivals a = rni_arrivals(t->rows, t->curvature);
+    rni_end *e = &t->end;
+    if (e->stages) {
+        if (agg_stages_parts(e->stages) && !rni_end_window(t)) return;
+        e->part = e->at = 0;
+        e->p.aggregate = agg_stages_decide(e->stages);
+        if (e->p.aggregate == AGG_MORE) return;
+        rni_end_decided(t);
+    } else {
+        rni_server_aggregate(t->server, &a, &e->p, 1);
+    }
+    e->at = 0;
+    e->next = RNI_END_COSINE;
+}
+
+static void rni_end_cosine_piece(rn_trainer *t) {
+    const size_t dim = t->desc.policy.dim, most = t->end.divided ? RNI_WINDOW : dim;
+    rni_end *e = &t->end;
+    const size_t to = dim - e->at < most ? dim : e->at + most;
+    if (e->p.aggregate == AGG_OK || e->p.aggregate == AGG_INEXACT)
+        rni_end_cosine_sums(t, e->at, to);
+    e->at = to;
+    if (to == dim) e->next = RNI_END_UPDATE;
+}
+
+/* Loaded: the end that may have been under way begins again. Then it is made whole, so that who
+   saves and loads after each tick comes to the end of it too. */
+static void rni_end_forget(rni_end *e, int under_way) {
+    e->next = RNI_END_ROWS;
+    e->hurry = under_way;
+}
+
+/* theta_{t+1}, and the round is over */
+static rn_status rni_end_update(rn_trainer *t) {
+    const rn_arrivals a = rni_arrivals(t->rows, t->curvature);
+    const size_t bytes = t->desc.agents * sizeof(double);
+    rni_end *e = &t->end;
+    rn_progress *p = &t->progress;
+    *p = e->p;
+    if (e->stages) {
+        p->weight = (double *)memcpy(t->server->weight, e->report.weight, bytes);
+        p->suspicion = (double *)memcpy(t->server->suspicion, e->report.suspicion, bytes);
+    }
     rni_trainer_step(t, 0);
-    s = rn_server_update_with(t->server, t->rows, t->curvature, &t->progress);
+    p->status = e->status;
+    if (p->status == RN_OK) p->status = rni_update_end(t->server, &a, p, e->step);
     rni_trainer_step(t, 1);
-    if (s == RN_OK) t->progress.cosine = rni_trainer_cosine(t);
-    if (s != RN_OK) rn_server_skip_round(t->server);
-    rni_trainer_figures(t, &t->progress);
+    if (p->status == RN_OK) p->cosine = rni_end_cosine(e);
+    if (p->status != RN_OK) rn_server_skip_round(t->server);
+    rni_trainer_figures(t, p);
     t->busy = 0;
+    rni_end_forget(e, 0);
     RNI_UP(t->rounds, size_t);
-    if (t->desc.progress) t->desc.progress(t->desc.progress_self, &t->progress);
+    if (t->desc.progress) t->desc.progress(t->desc.progress_self, p);
+    return t->progress.status;
+}
+
+static rn_status rni_end_piece(rn_trainer *t, int divide) {
+    switch (t->end.next) {
+    case RNI_END_ROWS: rni_end_rows(t, divide); break;
+    case RNI_END_ATTACKS: rni_end_attack(t); break;
+    case RNI_END_AGGREGATE: rni_end_aggregate(t); break;
+    case RNI_END_COSINE: rni_end_cosine_piece(t); break;
+    default: return rni_end_update(t);
+    }
+    return RN_MORE;
+}
+
+/* A pass over the rows counts 2 N^2, as most rules compare each row with each; an end is four of
+   them, more or less. It is made whole if that fits what is left of the budget, else in pieces of
+   windows, one at least, from the next tick on. *count: what was used */
+static rn_status rni_trainer_end(rn_trainer *t, size_t budget, size_t *count) {
+    const size_t n = t->desc.agents, left = budget - *count, most = (size_t)-1 / 8;
+    const size_t pass = most / n < n ? 2 * most : 2 * n * n;
+    const size_t piece = pass / (t->desc.policy.dim / RNI_WINDOW + 1) + 1;
+    const int begins = t->end.next == RNI_END_ROWS, whole = begins && left >= 4 * pass;
+    size_t done = 0;
+    rn_status s;
+    if (*count && !whole && (begins || piece > left)) return RN_MORE;
+    do {
+        s = rni_end_piece(t, !whole);
+        done = piece < left - done ? done + piece : left;
+    } while (s == RN_MORE && (!t->end.divided || left - done >= piece));
+    if (!t->end.divided) done = left < 4 * pass ? left : 4 * pass;
+    *count += done;
     return s;
 }
 
@@ -5845,20 +6069,16 @@ static size_t rni_trainer_play_all(rn_trainer *t, size_t budget) {
     return count;
 }
 
-/* The end of a round counts N^2, as most rules compare each row with each; where that does not fit
-   it has a tick of its own. */
 RN_API rn_status rn_trainer_tick(rn_trainer *t, size_t budget, size_t *used) {
-    size_t count, n, end;
+    size_t count;
+    rn_status s = RN_MORE;
     if (used) *used = 0;
     if (!t) return RN_ERR_ARG;
     if (!t->busy) rni_trainer_begin(t);
     count = rni_trainer_play_all(t, budget);
+    if (!rni_trainer_playing(t) && budget) s = rni_trainer_end(t, budget, &count);
     if (used) *used = count;
-    n = t->desc.agents;
-    end = (budget - count) / n < n ? budget - count : n * n;
-    if (rni_trainer_playing(t) || !budget || (count && end < n * n)) return RN_MORE;
-    if (used) *used = count + end;
-    return rni_trainer_end(t);
+    return s;
 }
 
 RN_API rn_status rn_trainer_run_round(rn_trainer *t) {
@@ -6423,6 +6643,7 @@ static void rni_io_trainer(rni_io *io, rn_trainer *t) {
     }
     if (!busy && waiting) rni_io_refuse(io, RN_ERR_CORRUPT);
     rni_io_attacks(io, t);
+    if (io->mode == RNI_READ) rni_end_forget(&t->end, busy && !waiting);
 }
 
 /* An object is its kind and its address. The numbers are written to the bytes. */
