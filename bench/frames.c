@@ -1,8 +1,9 @@
 /* Do frames hold? A game gives the trainer a budget in each frame; what spoils a frame is not the
    mean but the longest tick. For N = 10 and 100 agents with networks of 64-64 and 128-128, H = 1000
    and a budget of 100: the median tick, the longest of all that play and sum, and the longest of
-   those that end a round, which aggregate; the ratios are to the median. The same for an evaluation
-   of ten trajectories.
+   those at the end of a round, which make the adversaries' rows and aggregate; the ratios are to the
+   median. The same with server.watch, whose n^2 distances are one piece, and for an evaluation of
+   ten trajectories.
    A run is made of the same ticks each time. Others use the machine too, and they only ever add
    time: each tick counts with the least that it took in several runs. BENCH_QUICK=1: fewer runs. */
 #include "bench.h"
@@ -51,9 +52,9 @@ static rn_env wheel_env(wheel *w) {
 
 /* ---- one run: the time of each tick */
 static double least[TICKS];
-static int ends[TICKS]; /* a round */
+static int ends[TICKS]; /* nobody plays any more */
 
-static rn_trainer *make(size_t agents, size_t units, wheel *wheels, rn_net *net) {
+static rn_trainer *make(size_t agents, size_t units, int watch, wheel *wheels, rn_net *net) {
     rn_env envs[MOST];
     rn_net_desc shape = rn_make_net_desc(4, 2);
     rn_trainer *t = NULL;
@@ -64,14 +65,21 @@ static rn_trainer *make(size_t agents, size_t units, wheel *wheels, rn_net *net)
     d.method.horizon = HORIZON;
     d.method.batch = 2; /* as when the times of the README were taken */
     d.adversaries = agents * 3 / 10;
+    if (watch) d.server.watch = RN_WATCH_NEWS;
     if (rn_trainer_create(&t, &d) != RN_OK) exit((fprintf(stderr, "frames: no trainer\n"), 1));
     return t;
 }
 
-static size_t run(size_t agents, size_t units, int first) {
+static int all_played(const rn_trainer *t, size_t agents) {
+    for (size_t i = 0; i < agents; i++)
+        if (rn_trainer_agent_status(t, i) == RN_MORE) return 0;
+    return 1;
+}
+
+static size_t run(size_t agents, size_t units, int watch, int first) {
     static wheel wheels[MOST];
     static rn_net net;
-    rn_trainer *t = make(agents, units, wheels, &net);
+    rn_trainer *t = make(agents, units, watch, wheels, &net);
     size_t tick;
     (void)rn_trainer_run_round(t); /* there is a v from the second on */
     for (tick = 0; tick < TICKS && rn_trainer_rounds_done(t) < 1 + ROUNDS; tick++) {
@@ -80,7 +88,7 @@ static size_t run(size_t agents, size_t units, int first) {
         const double took = bench_cpu() - from;
         if (s != RN_OK && s != RN_MORE) exit((fprintf(stderr, "%s\n", rn_status_text(s)), 1));
         if (first || took < least[tick]) least[tick] = took;
-        ends[tick] = s == RN_OK;
+        ends[tick] = all_played(t, agents);
     }
     rn_trainer_destroy(t);
     return tick;
@@ -89,7 +97,7 @@ static size_t run(size_t agents, size_t units, int first) {
 static size_t evaluate(size_t units, int first) {
     static wheel wheels[MOST];
     static rn_net net;
-    rn_trainer *t = make(1, units, wheels, &net);
+    rn_trainer *t = make(1, units, 0, wheels, &net);
     const rn_env env = wheel_env(&wheels[1]);
     const rn_net_desc shape = net.desc;
     const rn_policy p = rn_make_net_policy(&net, &shape);
@@ -132,27 +140,33 @@ static void report(const char *what, size_t ticks) {
     printf("\n");
 }
 
+static void print_training(size_t agents, size_t units, int watch, int times) {
+    char what[64];
+    size_t ticks = 0;
+    for (int k = 0; k < times; k++) ticks = run(agents, units, watch, k == 0);
+    snprintf(what, sizeof what, "N = %d, %d-%d%s", (int)agents, (int)units, (int)units,
+             watch ? ", watched" : "");
+    report(what, ticks);
+}
+
+static void print_evaluation(size_t units, int times) {
+    char what[64];
+    size_t ticks = 0;
+    for (int k = 0; k < times; k++) ticks = evaluate(units, k == 0);
+    snprintf(what, sizeof what, "evaluation, %d-%d", (int)units, (int)units);
+    report(what, ticks);
+}
+
 int main(void) {
     static const size_t agents[] = {10, 100}, units[] = {64, 128};
     const int times = bench_quick() ? 2 : 5;
-    char what[64];
     printf("%s; budget %d, H = %d, %d rounds, least of %d runs, ms\n", BENCH_FLAGS, BUDGET, HORIZON,
            ROUNDS, times);
     printf("%-26s %8s %9s %9s %7s %9s %7s\n", "", "ticks", "median", "longest", "ratio", "round's",
            "ratio");
-    for (int a = 0; a < 2; a++)
-        for (int u = 0; u < 2; u++) {
-            size_t ticks = 0;
-            for (int k = 0; k < times; k++) ticks = run(agents[a], units[u], k == 0);
-            snprintf(what, sizeof what, "N = %d, %d-%d", (int)agents[a], (int)units[u],
-                     (int)units[u]);
-            report(what, ticks);
-        }
-    for (int u = 0; u < 2; u++) {
-        size_t ticks = 0;
-        for (int k = 0; k < times; k++) ticks = evaluate(units[u], k == 0);
-        snprintf(what, sizeof what, "evaluation, %d-%d", (int)units[u], (int)units[u]);
-        report(what, ticks);
-    }
+    for (int watch = 0; watch < 2; watch++)
+        for (int a = 0; a < 2; a++)
+            for (int u = 0; u < 2; u++) print_training(agents[a], units[u], watch, times);
+    for (int u = 0; u < 2; u++) print_evaluation(units[u], times);
     return 0;
 }
