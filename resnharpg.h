@@ -200,13 +200,13 @@
                 frames. A budget is in environment steps: one step counts 1; what is made of it at
                 the end of its trajectory counts 2 for g, 1 for c, 3 for v, about what it takes with
                 a net, and is done in blocks of 64 steps (a policy of yours: all at once); the end
-                of a round, aggregation included, counts 8 N^2, in windows of 512 numbers of theta.
+                of a round, aggregation included, counts 2 N^2 + 64 N, with server.watch 3 N^2 more,
+                and is done in windows of 512 numbers of theta, or 16 pairs of rows.
                 A piece that does not fit what is left waits for the next tick; one larger than the
                 whole budget is done alone. The agents take turns, as many at a time as the budget
                 has room for. In one piece, whatever it takes, are: what the end of a round is with
                 an aggregate of yours, with DnC, SignGuard, GAS or bucketing, and with attacks that
-                draw, remember or try the rule; the searches of MDA, SMEA and GM; server.watch, and
-                theta's update. `make bench` measures the longest tick beside the median, which it
+                draw, remember or try the rule; the searches of MDA, SMEA and GM; theta's update. `make bench` measures the longest tick beside the median, which it
                 is three times or so (bench/frames.c).
                 desc.jobs spreads the agents over your threads; without it agents with a small net
                 of this header step side by side, all others one after the other. desc.progress is
@@ -1148,8 +1148,10 @@ RN_API double       rn_theory_trajectories(const rn_assumptions *p, double eps);
     8     rni_agent_sum_v              v = B(tau^, theta^) u by rn_add_hessian_product, section 7
   5,6       rni_net_*, rni_table_*     policies; networks are matrix products: section 4
     8     rni_agent_end_round          d = (1-eta) (d + v) + eta g
-   10   rni_trainer_rows               what each agent sends: its d, or an attack
-    9   rn_server_update               d = F(d_1 .. d_N), theta_{t+1} = theta_t + gamma_t d/||d||
+   10   rni_trainer_end                piece by piece, if there is little time:
+   10     rni_end_rows, _attack        what each agent sends: its d, or an attack
+   10     rni_end_aggregate            d = F(d_1 .. d_N); whole: rni_server_aggregate
+    9     rni_update_end               theta_{t+1} = theta_t + gamma_t d/||d||
 
    Sections: 1 helpers, 2 mathematics, 3 random numbers, 4 matrix products, 5 networks, 6 tables and
    any policy, 7 estimators, 8 agent, 9 schedules and server, 10 trainer, 11 saving, 11b federation,
@@ -4410,15 +4412,27 @@ typedef struct rni_watch {
     size_t k;              /* marked in each score */
     rn_real *last, *news;  /* n rows each: what was sent in the last round, and what is new */
     int *known, *state;    /* n: is last known? what are the news? */
+    int *fresh;            /* n: what known will be */
     int *odd;              /* n rows of RNI_SCORES: y */
     const rn_real **row;   /* n: news that are PRESENT */
     rn_real *centre;       /* their median */
-    double *score, *close; /* n each */
+    double *score;         /* n rows of RNI_SCORES */
+    double *close;         /* n: squared distance to the nearest other news */
     double *evidence;      /* n: ln E, of ... */
     double *stake;         /* ... n rows of RNI_STAKES: the shares of E */
+    int stage;             /* of looking at this round's rows: see rni_watch_look(), ... */
+    size_t at, other;      /* ... and how far it is */
     void *scratch;
     size_t scratch_size;
 } rni_watch;
+#define RNI_WINDOW ((size_t)512) /* numbers of a row in a piece: the least that agg_stages takes */
+#define RNI_GLANCE ((size_t)16)  /* rows, or pairs of them, in a piece */
+
+/* so many from `at` on */
+static size_t rni_window(size_t at, size_t dim) {
+    return dim - at < RNI_WINDOW ? dim - at : RNI_WINDOW;
+}
+
 /* gamma: most is infinity; eta: 1 */
 static rn_status rni_schedule_check(const rn_schedule *s, const char *name, double most,
                                     rni_complaint *c) {
@@ -4487,17 +4501,18 @@ static agg_desc rni_watch_median(size_t n, size_t dim) {
 }
 
 static void rni_watch_layout(rni_watch *w, aggi_arena *a, const rn_server_desc *d) {
-    const agg_desc median = rni_watch_median(d->n, d->dim);
+    const agg_desc median = rni_watch_median(d->n, rni_window(0, d->dim));
     if (!d->watch) return;
     w->k = d->agg.f ? d->agg.f : 1;
     w->last = rni_take_rows(a, d->n, d->dim);
     w->news = rni_take_rows(a, d->n, d->dim);
     w->known = (int *)aggi_take(a, d->n, sizeof *w->known);
     w->state = (int *)aggi_take(a, d->n, sizeof *w->state);
+    w->fresh = (int *)aggi_take(a, d->n, sizeof *w->fresh);
     w->odd = (int *)aggi_take(a, d->n, RNI_SCORES * sizeof *w->odd);
     w->row = (const rn_real **)aggi_take(a, d->n, sizeof *w->row);
     w->centre = aggi_take_real(a, d->dim);
-    w->score = aggi_take_f64(a, d->n);
+    w->score = aggi_take_f64(a, d->n * RNI_SCORES);
     w->close = aggi_take_f64(a, d->n);
     w->evidence = aggi_take_f64(a, d->n);
     w->stake = aggi_take_f64(a, d->n * RNI_STAKES);
@@ -4910,32 +4925,6 @@ static int rni_watch_news(rn_server *s, const rn_real *x, size_t i) {
     return aggi_all_finite(news, dim) ? RNI_PRESENT : RNI_BAD;
 }
 
-/* the news of all; returns of how many agents */
-static size_t rni_watch_look(rn_server *s, const rn_arrivals *a) {
-    rni_watch *w = &s->watch;
-    const size_t dim = s->desc.dim;
-    size_t i, count = 0;
-    for (i = 0; i < s->desc.n; i++) {
-        const rn_real *x = rni_is_late(a, i) || rni_is_stale(a, i) ? NULL : a->rows[i];
-        w->state[i] = rni_watch_news(s, x, i);
-        count += w->state[i] != RNI_ABSENT;
-        w->known[i] = x && aggi_all_finite(x, dim);
-        if (w->known[i]) memcpy(w->last + i * dim, x, dim * sizeof *w->last);
-    }
-    return count;
-}
-
-/* the median of the news, coordinate by coordinate */
-static void rni_watch_centre(rni_watch *w, size_t n, size_t dim) {
-    agg_desc d;
-    size_t i, rows = 0;
-    for (i = 0; i < n; i++)
-        if (w->state[i] == RNI_PRESENT) w->row[rows++] = w->news + i * dim;
-    d = rni_watch_median(rows, dim);
-    memset(w->centre, 0, dim * sizeof *w->centre);
-    (void)agg_aggregate(&d, w->row, w->centre, w->scratch, w->scratch_size, NULL);
-}
-
 /* ||x - y||^2, in 4 lanes of double; what is beyond a double is infinite */
 static double rni_gap(const rn_real *x, const rn_real *y, size_t n) {
     double lane[4] = {0, 0, 0, 0};
@@ -4952,57 +4941,132 @@ static double rni_gap(const rn_real *x, const rn_real *y, size_t n) {
     return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-/* squared distance to the nearest other news */
-static void rni_watch_close(rni_watch *w, size_t n, size_t dim) {
-    size_t i, j;
-    for (i = 0; i < n; i++) w->close[i] = aggi_from_bits(AGGI_INF);
-    for (i = 0; i < n; i++)
-        for (j = 0; j < i && w->state[i] == RNI_PRESENT; j++) {
-            double gap;
-            if (w->state[j] != RNI_PRESENT) continue;
-            gap = rni_gap(w->news + i * dim, w->news + j * dim, dim);
-            if (gap < w->close[i]) w->close[i] = gap;
-            if (gap < w->close[j]) w->close[j] = gap;
+/* Who is late, or whose row is of an earlier round, has no news. */
+static const rn_real *rni_watch_row(const rn_arrivals *a, size_t i) {
+    return rni_is_late(a, i) || rni_is_stale(a, i) ? NULL : a->rows[i];
+}
+
+/* The functions from here on do a piece each, from w->at on, and return whether it was the last. */
+
+static int rni_watch_see_news(rn_server *s, const rn_arrivals *a) {
+    rni_watch *w = &s->watch;
+    size_t left;
+    for (left = RNI_GLANCE; left && w->at < s->desc.n; left--, w->at++) {
+        const rn_real *x = rni_watch_row(a, w->at);
+        w->state[w->at] = rni_watch_news(s, x, w->at);
+        w->fresh[w->at] = x && aggi_all_finite(x, s->desc.dim);
+        w->close[w->at] = aggi_from_bits(AGGI_INF);
+    }
+    return w->at == s->desc.n;
+}
+
+/* the median of the news, coordinate by coordinate */
+static int rni_watch_see_centre(rn_server *s, const rn_arrivals *a) {
+    rni_watch *w = &s->watch;
+    const size_t dim = s->desc.dim, width = rni_window(w->at, dim);
+    size_t i, rows = 0;
+    agg_desc d;
+    (void)a;
+    for (i = 0; i < s->desc.n; i++)
+        if (w->state[i] == RNI_PRESENT) w->row[rows++] = w->news + i * dim + w->at;
+    d = rni_watch_median(rows, width);
+    memset(w->centre + w->at, 0, width * sizeof *w->centre);
+    (void)agg_aggregate(&d, w->row, w->centre + w->at, w->scratch, w->scratch_size, NULL);
+    w->at += width;
+    return w->at == dim;
+}
+
+/* pairs (w->at, w->other), the other being lower */
+static int rni_watch_see_pairs(rn_server *s, const rn_arrivals *a) {
+    rni_watch *w = &s->watch;
+    const size_t n = s->desc.n, dim = s->desc.dim;
+    size_t left = RNI_GLANCE;
+    (void)a;
+    while (left && w->at < n) {
+        const size_t i = w->at, j = w->other;
+        double gap;
+        if (w->state[i] != RNI_PRESENT || i == j) {
+            w->at++;
+            w->other = 0;
+            continue;
         }
+        w->other++;
+        if (w->state[j] != RNI_PRESENT) continue;
+        gap = rni_gap(w->news + i * dim, w->news + j * dim, dim);
+        if (gap < w->close[i]) w->close[i] = gap;
+        if (gap < w->close[j]) w->close[j] = gap;
+        left--;
+    }
+    return w->at == n;
 }
 
 /* How odd are the news of agent i? The larger the odder. */
-static double rni_watch_score(const rn_server *s, int score, size_t i) {
-    const rni_watch *w = &s->watch;
+static void rni_watch_score(rn_server *s, size_t i) {
+    rni_watch *w = &s->watch;
     const size_t dim = s->desc.dim;
     const rn_real *news = w->news + i * dim;
-    double x;
-    switch (score) {
-    case RNI_FAR: return rni_gap(news, w->centre, dim);
-    case RNI_CENTRAL: return -rni_gap(news, w->centre, dim);
-    case RNI_CLOSE: return -w->close[i];
-    default: x = -rni_dot(news, s->d, dim);
-    }
-    return aggi_is_number(x) ? x : aggi_from_bits(AGGI_INF);
+    const int present = w->state[i] == RNI_PRESENT;
+    double *score = w->score + i * RNI_SCORES;
+    int k;
+    score[RNI_FAR] = present ? rni_gap(news, w->centre, dim) : 0;
+    score[RNI_CENTRAL] = -score[RNI_FAR];
+    score[RNI_CLOSE] = -w->close[i];
+    score[RNI_AGAINST] = present ? -rni_dot(news, s->d, dim) : 0;
+    for (k = 0; k < RNI_SCORES; k++)
+        if (!present || !aggi_is_number(score[k])) score[k] = aggi_from_bits(AGGI_INF);
+}
+
+static int rni_watch_see_scores(rn_server *s, const rn_arrivals *a) {
+    size_t left;
+    (void)a;
+    for (left = RNI_GLANCE; left && s->watch.at < s->desc.n; left--, s->watch.at++)
+        rni_watch_score(s, s->watch.at);
+    return s->watch.at == s->desc.n;
 }
 
 /* Are fewer than k others as odd as agent i? Equals are all marked or all not, so that at most k
    are. */
-static int rni_watch_is_odd(const rni_watch *w, size_t n, size_t i) {
+static int rni_watch_is_odd(const rni_watch *w, size_t n, size_t i, size_t score) {
+    const double mine = w->score[i * RNI_SCORES + score];
     size_t j, others = 0;
     for (j = 0; j < n; j++)
-        others += j != i && w->state[j] != RNI_ABSENT && w->score[j] >= w->score[i];
+        others += j != i && w->state[j] != RNI_ABSENT && w->score[j * RNI_SCORES + score] >= mine;
     return w->state[i] == RNI_BAD || others < w->k;
 }
 
-static void rni_watch_mark(rn_server *s) {
+/* The marks. The news are not needed any more: in their place comes what is the last row then. */
+static int rni_watch_see_odd(rn_server *s, const rn_arrivals *a) {
     rni_watch *w = &s->watch;
-    const size_t n = s->desc.n;
-    size_t i;
-    int score;
-    rni_watch_centre(w, n, s->desc.dim);
-    rni_watch_close(w, n, s->desc.dim);
-    for (score = 0; score < RNI_SCORES; score++) {
-        for (i = 0; i < n; i++)
-            w->score[i] = w->state[i] == RNI_PRESENT ? rni_watch_score(s, score, i)
-                                                     : aggi_from_bits(AGGI_INF);
-        for (i = 0; i < n; i++) w->odd[i * RNI_SCORES + (size_t)score] = rni_watch_is_odd(w, n, i);
+    const size_t n = s->desc.n, dim = s->desc.dim;
+    size_t left, k;
+    for (left = RNI_GLANCE; left && w->at < n; left--, w->at++) {
+        const size_t i = w->at;
+        for (k = 0; k < RNI_SCORES; k++) w->odd[i * RNI_SCORES + k] = rni_watch_is_odd(w, n, i, k);
+        memcpy(w->news + i * dim, w->fresh[i] ? rni_watch_row(a, i) : w->last + i * dim,
+               dim * sizeof *w->news);
     }
+    return w->at == n;
+}
+
+/* A piece of looking at the rows; returns whether there are no more. It changes nothing but what is
+   made anew in each round, so that it may be broken off: rni_watch_learn() is the rest. */
+static int rni_watch_look(rn_server *s, const rn_arrivals *a) {
+    static int (*const see[])(rn_server *, const rn_arrivals *) = {
+        rni_watch_see_news, rni_watch_see_centre, rni_watch_see_pairs, rni_watch_see_scores,
+        rni_watch_see_odd};
+    const int stages = (int)(sizeof see / sizeof *see);
+    rni_watch *w = &s->watch;
+    if (!s->desc.watch || w->stage == stages) return 1;
+    if (see[w->stage](s, a)) {
+        w->stage++;
+        w->at = w->other = 0;
+    }
+    return w->stage == stages;
+}
+
+static void rni_watch_look_anew(rni_watch *w) {
+    w->stage = 0;
+    w->at = w->other = 0;
 }
 
 /* one round of the coin: what is bet is multiplied by y/p */
@@ -5021,15 +5085,26 @@ static void rni_watch_bet(const int *odd, double p, double anew, double *stake, 
     if (*evidence < -RNI_EVIDENCE_MOST) *evidence = -RNI_EVIDENCE_MOST;
 }
 
+/* The rows become the last ones. */
+static void rni_watch_keep(rni_watch *w, size_t n) {
+    rn_real *rows = w->news;
+    w->news = w->last;
+    w->last = rows;
+    memcpy(w->known, w->fresh, n * sizeof *w->known);
+}
+
 /* Among count agents are at least count-f honest ones. If that says nothing, nothing is bet. */
 static void rni_watch_learn(rn_server *s, const rn_arrivals *a) {
     rni_watch *w = &s->watch;
-    const size_t count = s->desc.watch ? rni_watch_look(s, a) : 0;
-    const double honest = (double)count - (double)s->desc.agg.f;
-    const double p = (1 + s->desc.slack) * (double)w->k / honest;
-    size_t i;
+    double honest, p;
+    size_t i, count = 0;
+    if (!s->desc.watch) return;
+    while (!rni_watch_look(s, a)) continue;
+    rni_watch_keep(w, s->desc.n);
+    for (i = 0; i < s->desc.n; i++) count += w->state[i] != RNI_ABSENT;
+    honest = (double)count - (double)s->desc.agg.f;
+    p = (1 + s->desc.slack) * (double)w->k / honest;
     if (!(honest > 0 && p < 1)) return;
-    rni_watch_mark(s);
     for (i = 0; i < s->desc.n; i++)
         if (w->state[i] != RNI_ABSENT)
             rni_watch_bet(w->odd + i * RNI_SCORES, p, 1 / ((double)s->t + 16),
@@ -5038,9 +5113,10 @@ static void rni_watch_learn(rn_server *s, const rn_arrivals *a) {
 
 /* An update is begun, aggregated and ended; only its end changes what the server has. This is what
    is known before a row is looked at; step: k_t, if it is made. */
-static rn_status rni_update_begin(const rn_server *s, const rn_arrivals *a, rn_progress *p,
+static rn_status rni_update_begin(rn_server *s, const rn_arrivals *a, rn_progress *p,
                                   double *step) {
     memset(p, 0, sizeof *p);
+    rni_watch_look_anew(&s->watch);
     p->still = 1;
     *step = s->desc.kl > 0 ? rni_kl_step(s, a) : s->step;
     p->round = s->t;
@@ -5120,9 +5196,14 @@ RN_API void rn_server_skip_round(rn_server *s) {
 /* ---- 10 trainer ------------------------------------------------------------------------------ */
 
 /* The end of a round is made of pieces, so that a tick need not bear it all. */
-enum { RNI_END_ROWS, RNI_END_ATTACKS, RNI_END_AGGREGATE, RNI_END_COSINE, RNI_END_UPDATE };
-
-#define RNI_WINDOW ((size_t)512) /* numbers of a row in a piece: the least that agg_stages takes */
+enum {
+    RNI_END_ROWS,
+    RNI_END_ATTACKS,
+    RNI_END_AGGREGATE,
+    RNI_END_COSINE,
+    RNI_END_WATCH,
+    RNI_END_UPDATE
+};
 
 typedef struct rni_end {
     int next;               /* piece */
@@ -5994,7 +6075,7 @@ static void rni_end_cosine_piece(rn_trainer *t) {
     if (e->p.aggregate == AGG_OK || e->p.aggregate == AGG_INEXACT)
         rni_end_cosine_sums(t, e->at, to);
     e->at = to;
-    if (to == dim) e->next = RNI_END_UPDATE;
+    if (to == dim) e->next = RNI_END_WATCH;
 }
 
 /* Loaded: the end that may have been under way begins again. Then it is made whole, so that who
@@ -6002,6 +6083,11 @@ static void rni_end_cosine_piece(rn_trainer *t) {
 static void rni_end_forget(rni_end *e, int under_way) {
     e->next = RNI_END_ROWS;
     e->hurry = under_way;
+}
+
+static void rni_end_watch(rn_trainer *t) {
+    const rn_arrivals a = rni_arrivals(t->rows, t->curvature);
+    if (rni_watch_look(t->server, &a)) t->end.next = RNI_END_UPDATE;
 }
 
 /* theta_{t+1}, and the round is over */
@@ -6035,27 +6121,43 @@ static rn_status rni_end_piece(rn_trainer *t, int divide) {
     case RNI_END_ATTACKS: rni_end_attack(t); break;
     case RNI_END_AGGREGATE: rni_end_aggregate(t); break;
     case RNI_END_COSINE: rni_end_cosine_piece(t); break;
+    case RNI_END_WATCH: rni_end_watch(t); break;
     default: return rni_end_update(t);
     }
     return RN_MORE;
 }
 
-/* A pass over the rows counts 2 N^2, as most rules compare each row with each; an end is four of
-   them, more or less. It is made whole if that fits what is left of the budget, else in pieces of
-   windows, one at least, from the next tick on. *count: what was used */
+/* What a piece counts, in environment steps: a pass over the rows sorts columns, or compares each
+   row with each, and an end is four passes, more or less. The watch looks at 16 rows or pairs. */
+static size_t rni_end_pass(size_t n) {
+    const size_t most = (size_t)-1 / 64;
+    return most / n < n + 32 ? most : 16 * n + n * n / 2;
+}
+
+static size_t rni_end_cost(const rn_trainer *t) {
+    if (t->end.next == RNI_END_WATCH) return 6 * RNI_GLANCE;
+    return rni_end_pass(t->desc.agents) / (t->desc.policy.dim / RNI_WINDOW + 1) + 1;
+}
+
+/* the watch compares all rows with all */
+static size_t rni_end_whole(const rn_trainer *t) {
+    return (t->desc.server.watch ? 10 : 4) * rni_end_pass(t->desc.agents);
+}
+
+/* It is made whole if that fits what is left of the budget, else in pieces, one at least, from the
+   next tick on. *count: what was used */
 static rn_status rni_trainer_end(rn_trainer *t, size_t budget, size_t *count) {
-    const size_t n = t->desc.agents, left = budget - *count, most = (size_t)-1 / 8;
-    const size_t pass = most / n < n ? 2 * most : 2 * n * n;
-    const size_t piece = pass / (t->desc.policy.dim / RNI_WINDOW + 1) + 1;
-    const int begins = t->end.next == RNI_END_ROWS, whole = begins && left >= 4 * pass;
-    size_t done = 0;
+    const size_t left = budget - *count, all = rni_end_whole(t);
+    const int begins = t->end.next == RNI_END_ROWS, whole = begins && left >= all;
+    size_t done = 0, piece = rni_end_cost(t);
     rn_status s;
     if (*count && !whole && (begins || piece > left)) return RN_MORE;
     do {
         s = rni_end_piece(t, !whole);
         done = piece < left - done ? done + piece : left;
+        piece = rni_end_cost(t);
     } while (s == RN_MORE && (!t->end.divided || left - done >= piece));
-    if (!t->end.divided) done = left < 4 * pass ? left : 4 * pass;
+    if (!t->end.divided) done = left < all ? left : all;
     *count += done;
     return s;
 }
@@ -8351,7 +8453,8 @@ AGGI_END_CODE
                    evidence. rn_make_trainer_desc has another recipe, that survives "worst": CWTM
                    alone, batch 8, gamma 0.16 to 0.004 in 100 rounds (`make attacks`); both recipes
                    end above 0. A tick is bounded by work: its budget and `used` count sums and
-                   aggregation too, and agents take turns; rn_evaluator evaluates in ticks. Saved
+                   aggregation too, agents take turns, the end of a round is pieces; rn_evaluator
+                   evaluates in ticks. Saved
                    states have another form (those of 0.4 are refused: RN_ERR_FORMAT).
    0.4.0 (2026-11) method.tuned: agents that choose eta and the weight of v themselves. server.kl:
                    the step from a budget; rn_agent_curvature, rn_server_update_with,
