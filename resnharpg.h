@@ -206,8 +206,9 @@
                 whole budget is done alone. The agents take turns, as many at a time as the budget
                 has room for. In one piece, whatever it takes, are: what the end of a round is with
                 an aggregate of yours, with DnC, SignGuard, GAS or bucketing, and with attacks that
-                draw, remember or try the rule; the searches of MDA, SMEA and GM; theta's update. `make bench` measures the longest tick beside the median, which it
-                is three times or so (bench/frames.c).
+                draw, remember or try the rule; the searches of MDA, SMEA and GM; theta's update.
+                `make bench` measures the longest tick beside the median: it is about three times
+                that, for N = 10 and 100 with 64-64 and 128-128 (bench/frames.c).
                 desc.jobs spreads the agents over your threads; without it agents with a small net
                 of this header step side by side, all others one after the other. desc.progress is
                 called after each round.

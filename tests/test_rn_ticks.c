@@ -114,6 +114,16 @@ static void no_gamma(world *w) {
 }
 
 static void watched(world *w) { w->d.server.watch = RN_WATCH_NEWS; }
+static void watched_bad(world *w) {
+    watched(w);
+    bad_rows(w);
+}
+
+static void watched_many(world *w) {
+    watched(w);
+    too_many(w);
+}
+
 static void own_aggregate(world *w) { w->d.server.aggregate = first_row; }
 
 static void adam(world *w) {
@@ -160,6 +170,8 @@ static const ending endings[] = {
     {"CWTM, each another attack", AGG_CWTM, motley, 1},
     {"CWTM, gamma is no number once", AGG_CWTM, no_gamma, 1},
     {"CWTM, watched", AGG_CWTM, watched, 1},
+    {"CWTM, watched, NaN", AGG_CWTM, watched_bad, 1},
+    {"CWTM, watched, too many NaN", AGG_CWTM, watched_many, 1},
     {"a rule of the host's", AGG_MEAN, own_aggregate, 0},
     {"CGE, Adam", AGG_CGE, adam, 1},
     {"SMEA, by KL", AGG_SMEA, by_kl, 1},
