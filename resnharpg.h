@@ -200,10 +200,10 @@
                 frames. A budget is in environment steps: one step counts 1; what is made of it at
                 the end of its trajectory counts 2 for g, 1 for c, 3 for v, about what it takes with
                 a net, and is done in blocks of 64 steps (a policy of yours: all at once); the end
-                of a round, aggregation included, counts 2 N^2 + 64 N, with server.watch 3 N^2 more,
-                and is done in windows of 512 numbers of theta, or 16 pairs of rows.
-                A piece that does not fit what is left waits for the next tick; one larger than the
-                whole budget is done alone. The agents take turns, as many at a time as the budget
+                of a round, aggregation included, counts 2 N^2 + 64 N, two and a half times that
+                with server.watch, and is done in windows of 512 numbers of theta, or 16 pairs of
+                rows. A piece that does not fit what is left waits for the next tick; one larger
+                than the whole budget is done alone. The agents take turns, as many at a time as the budget
                 has room for. In one piece, whatever it takes, are: what the end of a round is with
                 an aggregate of yours, with DnC, SignGuard, GAS or bucketing, and with attacks that
                 draw, remember or try the rule; the searches of MDA, SMEA and GM; theta's update.
