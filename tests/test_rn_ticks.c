@@ -37,8 +37,9 @@ typedef struct world {
     rn_env envs[N];
     rn_attack attacks[N];
     rn_net net;
-    agg_desc rule;    /* an attack's own */
-    rng dice;         /* the same */
+    agg_desc rule; /* an attack's own */
+    rng dice;      /* the same */
+    double memory[4096];
     rn_real *trusted; /* FLTrust's row */
     rn_trainer_desc d;
 } world;
@@ -77,6 +78,12 @@ static void slow_alie(world *w) {
 static void noise(world *w) { w->d.attack.vector.kind = AGG_ATTACK_NOISE; }
 static void mimic(world *w) { w->d.attack.vector.kind = AGG_ATTACK_ONLINE_MIMIC; }
 static void own_attack(world *w) { w->d.attack.make = make_row; }
+
+static void own_memory(world *w) {
+    mimic(w);
+    w->d.attack.vector.memory = w->memory;
+    w->d.attack.vector.memory_size = sizeof w->memory;
+}
 
 static void own_dice(world *w) {
     w->d.attack.vector.kind = AGG_ATTACK_LARGE_NOISE;
@@ -131,6 +138,12 @@ static void adam(world *w) {
     w->d.server.gamma = rn_schedule_constant(0.01);
 }
 
+static void too_far(world *w) { /* for theta: it is not finite */
+    w->d.server.update = RN_UPDATE_PLAIN;
+    w->d.server.soft = 0;
+    w->d.server.gamma = rn_schedule_constant(sizeof(rn_real) > 4 ? 1e308 : 1e300);
+}
+
 static void by_kl(world *w) {
     w->d.server.kl = 0.002;
     w->d.server.gamma = rn_schedule_constant(1);
@@ -162,6 +175,7 @@ static const ending endings[] = {
     {"CAF, online mimic", AGG_CAF, mimic, 0},
     {"MeaMed, blind", AGG_MEAMED, blind, 1},
     {"CWMed, an attack of the host's", AGG_CWMED, own_attack, 0},
+    {"CWTM, memory of the host's", AGG_CWTM, own_memory, 0},
     {"CWTM, dice of the host's", AGG_CWTM, own_dice, 0},
     {"CWTM, a rule of the host's", AGG_CWTM, own_rule, 0},
     {"CWTM, NaN", AGG_CWTM, bad_rows, 1},
@@ -169,6 +183,7 @@ static const ending endings[] = {
     {"CWTM, too many NaN", AGG_CWTM, too_many, 1},
     {"CWTM, each another attack", AGG_CWTM, motley, 1},
     {"CWTM, gamma is no number once", AGG_CWTM, no_gamma, 1},
+    {"CWTM, steps too long", AGG_CWTM, too_far, 1},
     {"CWTM, watched", AGG_CWTM, watched, 1},
     {"CWTM, watched, NaN", AGG_CWTM, watched_bad, 1},
     {"CWTM, watched, too many NaN", AGG_CWTM, watched_many, 1},
