@@ -6076,7 +6076,7 @@ static void rni_end_cosine_piece(rn_trainer *t) {
     if (e->p.aggregate == AGG_OK || e->p.aggregate == AGG_INEXACT)
         rni_end_cosine_sums(t, e->at, to);
     e->at = to;
-    if (to == dim) e->next = RNI_END_WATCH;
+    if (to == dim) e->next = t->desc.server.watch ? RNI_END_WATCH : RNI_END_UPDATE;
 }
 
 /* Loaded: the end that may have been under way begins again. Then it is made whole, so that who

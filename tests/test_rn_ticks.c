@@ -262,6 +262,7 @@ static int same_progress(const rn_progress *p, const rn_progress *q) {
 static const char *memo_differs(const memo *a, const memo *b) {
     for (size_t i = 0; i < ROUNDS; i++) {
         if (a->status[i] != b->status[i]) return "status";
+        if (a->status[i] != RN_OK && a->progress[i].cosine > -2) return "cosine of no update";
         if (!same_progress(&a->progress[i], &b->progress[i])) return "progress";
         if (memcmp(a->weight[i], b->weight[i], sizeof a->weight[i])) return "weight";
         if (memcmp(a->suspicion[i], b->suspicion[i], sizeof a->suspicion[i])) return "suspicion";
@@ -370,12 +371,75 @@ TEST hosts_are_asked_once(void) {
     PASS();
 }
 
+/* ---- what the end of a round counts */
+static int all_played(const rn_trainer *t) {
+    for (size_t i = 0; i < N; i++)
+        if (rn_trainer_agent_status(t, i) == RN_MORE) return 0;
+    return 1;
+}
+
+/* Plays with ticks of 20. The end does not begin in the tick in which the last agents have played,
+   unless all of it fits. */
+static rn_trainer *played(world *w, void (*change)(world *w)) {
+    const ending e = {"", AGG_CWTM, change, 1};
+    rn_trainer *t;
+    world_make(w, &e);
+    if (rn_trainer_create(&t, &w->d) != RN_OK) abort();
+    if (rn_trainer_run_round(t) != RN_OK) abort(); /* there are news from the second on */
+    do {
+        if (rn_trainer_tick(t, 20, NULL) != RN_MORE) abort();
+    } while (!all_played(t));
+    return t;
+}
+
+static size_t used_of(void (*change)(world *w), size_t budget) {
+    static world w;
+    rn_trainer *t = played(&w, change);
+    size_t used = 0;
+    if (rn_trainer_tick(t, budget, &used) != RN_OK) used = 0;
+    rn_trainer_destroy(t);
+    free(w.trusted);
+    return used;
+}
+
+static size_t ticks_of(void (*change)(world *w), size_t budget) {
+    static world w;
+    rn_trainer *t = played(&w, change);
+    size_t ticks = 1;
+    while (rn_trainer_tick(t, budget, NULL) == RN_MORE) ticks++;
+    rn_trainer_destroy(t);
+    free(w.trusted);
+    return ticks;
+}
+
+/* 2 N^2 + 64 N whole, two and a half times that if it is watched; what cannot be divided takes all
+   of a smaller budget */
+TEST the_end_counts(void) {
+    const size_t end = 2 * N * N + 64 * N;
+    ASSERT_EQ(end, used_of(sign_flip, 100000));
+    ASSERT_EQ(end, used_of(noise, 100000));
+    ASSERT_EQ(5 * end / 2, used_of(watched, 100000));
+    ASSERT_EQ(end - 40, used_of(noise, end - 40));
+    ASSERT_EQ(0u, used_of(sign_flip, 200)); /* it is not over */
+    PASS();
+}
+
+/* Two pieces fit into a tick of 110, but only one of the watch: 10 news, 4 windows of the median, 45
+   pairs in 3, 10 scores, 10 marks. The update shares a tick, unless it comes after those. */
+TEST the_watch_counts(void) {
+    ASSERT_EQ(11u, ticks_of(watched, 110) - ticks_of(sign_flip, 110));
+    ASSERT(ticks_of(watched, 200) < ticks_of(watched, 110));
+    PASS();
+}
+
 SUITE(ends) {
     for (size_t i = 0; i < ENDINGS; i++) {
         RUN_TEST1(whole_or_in_pieces, &endings[i]);
         RUN_TEST1(saved_between_pieces, &endings[i]);
     }
     RUN_TEST(hosts_are_asked_once);
+    RUN_TEST(the_end_counts);
+    RUN_TEST(the_watch_counts);
 }
 
 GREATEST_MAIN_DEFS();
