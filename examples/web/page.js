@@ -27,9 +27,17 @@ function takeLink() {
     showTab();
 }
 
+// another task comes with its recipe, but not over a rule that somebody chose
+function changeTask(task) {
+    const recipe = recipeOf(set.task);
+    if (Object.keys(recipe).every((key) => set[key] === recipe[key]))
+        Object.assign(set, recipeOf(task));
+    set.task = task;
+}
+
 function changeSetting(key, value) {
-    set[key] = value;
-    if (key === "task") set.pre1 = firstOf(value).pre1;
+    if (key === "task") changeTask(value);
+    else set[key] = value;
     fit();
     showSettings();
     writeLink();

@@ -25,8 +25,8 @@ enum { CHOSEN, GHOST, RUNS };
 enum { EXAM_COST = 8 }; /* agents step side by side, an evaluation's trajectories one by one */
 
 /* ---- the tasks: those of stick.h and how each is taught. CartPole has the recipe that
-   rn_make_trainer_desc() sets, but for the rule, which the page chooses; those with legs, and poles
-   with motors, the tuned one. */
+   rn_make_trainer_desc() sets; those with legs, and poles with motors, the tuned one. The page
+   begins with the rule of the recipe, and may choose another. */
 typedef struct lesson {
     const char *task;
     size_t rounds, horizon;    /* of training */
@@ -162,12 +162,15 @@ static void make_policy(void) {
     web.work = malloc(web.work_size);
 }
 
+static rn_trainer_desc recipe(const lesson *l, size_t n, size_t f, const rn_env *envs) {
+    return l->tuned ? rn_make_tuned_trainer_desc(n, f, envs, web.policy, l->rounds)
+                    : rn_make_trainer_desc(n, f, envs, web.policy);
+}
+
 static rn_trainer_desc describe(const rn_env *envs, int ghost) {
     const choice *c = &web.choice;
-    const size_t n = (size_t)c->agents, f = (size_t)c->f, rounds = web.lesson->rounds;
-    rn_trainer_desc d = web.lesson->tuned
-                            ? rn_make_tuned_trainer_desc(n, f, envs, web.policy, rounds)
-                            : rn_make_trainer_desc(n, f, envs, web.policy);
+    const size_t n = (size_t)c->agents, f = (size_t)c->f;
+    rn_trainer_desc d = recipe(web.lesson, n, f, envs);
     d.server.agg.rule = ghost ? AGG_MEAN : (agg_rule)c->rule;
     for (int i = 0; i < 2; i++) d.server.agg.pre[i] = ghost ? AGG_PRE_NONE : pres[c->pre[i]];
     d.method.horizon = web.lesson->horizon;
@@ -316,8 +319,20 @@ WEB_API int web_rounds(int task) { return web_task_name(task) ? (int)lessons[tas
 
 WEB_API int web_every(int task) { return web_task_name(task) ? (int)lessons[task].every : 0; }
 
-/* how often AGG_PRE_NNM stands before the rule at first, MDA, which needs it */
-WEB_API int web_mixes(int task) { return web_task_name(task) && lessons[task].tuned ? 1 : 2; }
+/* of a task's recipe: the rule, and what stands before it, first (0) or second (1), as an index of
+   web_pre_name() */
+WEB_API int web_recipe_rule(int task) {
+    if (!web_task_name(task)) return 0;
+    return (int)recipe(&lessons[task], 10, 3, NULL).server.agg.rule;
+}
+
+WEB_API int web_recipe_pre(int task, int second) {
+    int i = 0;
+    if (!web_task_name(task) || second < 0 || second > 1) return 0;
+    const rn_trainer_desc d = recipe(&lessons[task], 10, 3, NULL);
+    while (i < PRES && pres[i] != d.server.agg.pre[second]) i++;
+    return i < PRES ? i : 0;
+}
 
 WEB_API double web_best(int task) { return web_task_name(task) ? lessons[task].best : 0; }
 

@@ -25,7 +25,7 @@ function startRace() {
         cosine: [[], []],
         smooth: [[], []], // running means of it
         suspicion: new Array(set.n).fill(0),
-        evidence: null,
+        accused: 0, // a bit for each agent: its evidence has passed the limit, and that stands
         said: 0,
     });
     if (race.playing === undefined) race.playing = !isCalm();
@@ -62,7 +62,9 @@ function readAgents() {
             const now = Math.min(x, 2 * SUSPICION_TOP); // a dropped row: infinite
             race.suspicion[i] += (race.round === 1 ? 1 : 0.15) * (now - race.suspicion[i]);
         });
-    race.evidence = evidence ? [...numbers(evidence, set.n)] : null;
+    if (!evidence) return;
+    const limit = wasm._web_evidence_limit();
+    numbers(evidence, set.n).forEach((x, i) => { race.accused |= (x >= limit) << i; });
 }
 
 // a round that has begun is ended; the next one begins when it is asked for or due
@@ -113,7 +115,7 @@ function makeAgents() {
     }));
 }
 
-const isAccused = (i) => !!race.evidence && race.evidence[i] >= wasm._web_evidence_limit();
+const isAccused = (i) => !!((race.accused >>> i) & 1);
 
 function showAgents() {
     [...byId("agents").children].forEach((item, i) => {

@@ -63,7 +63,7 @@ const FIRST_POINTS = [
 // kind, value at first; filled in when the lists are known
 let kinds;
 const first = {
-    tab: 0, task: 0, n: 10, f: 3, rule: 0, pre0: 1, pre1: 1, attack: 0, seed: 1, speed: 3,
+    tab: 0, task: 0, n: 10, f: 3, rule: 0, pre0: 0, pre1: 0, attack: 0, seed: 1, speed: 3,
     bad: 0b1110000000, pf: 3, ppre: 0, pbad: 0b1110000000, mark: 0, points: FIRST_POINTS,
 };
 const set = { ...first };
@@ -91,8 +91,13 @@ function makeKinds() {
     };
 }
 
-// the recipe of a task mixes rows once or twice before it aggregates them
-const firstOf = (task) => ({ ...first, task, pre1: wasm._web_mixes(task) > 1 ? 1 : 0 });
+// the rule of a task's recipe, and what stands before it
+const recipeOf = (task) => ({
+    rule: wasm._web_recipe_rule(task),
+    pre0: wasm._web_recipe_pre(task, 0),
+    pre1: wasm._web_recipe_pre(task, 1),
+});
+const firstOf = (task) => ({ ...first, task, ...recipeOf(task) });
 
 // what is missing, unknown or out of range is as it is at first
 function readLink() {

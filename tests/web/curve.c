@@ -13,7 +13,9 @@ static uint64_t bits_of(double x) {
 int main(int argc, char **argv) {
     const int task = argc > 1 ? atoi(argv[1]) : 0, rounds = argc > 2 ? atoi(argv[2]) : 30;
     const unsigned seed = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
-    if (!web_start(task, 10, 3, AGG_MDA, 1, web_mixes(task) > 1, 0, seed, 0x380)) return 1;
+    const int rule = web_recipe_rule(task);
+    const int pre[2] = {web_recipe_pre(task, 0), web_recipe_pre(task, 1)};
+    if (!web_start(task, 10, 3, rule, pre[0], pre[1], 0, seed, 0x380)) return 1;
     printf("[");
     for (int t = 0; t <= rounds; t++) {
         while (!web_tick(777)) continue; /* another budget than the page's */

@@ -72,14 +72,14 @@ async function learns() {
     const page = await open("#speed=5");
     await untilRound(page, 100);
     const score = await ask(page, "(p) => p.race.score.map((s) => s.slice(-5).map((x) => x[1]))");
-    check(score[0].every((x) => x >= 475), "MDA ends at 475 or more", score[0]);
+    check(score[0].every((x) => x >= 475), "CWTM ends at 475 or more", score[0]);
     check(score[1].every((x) => x < 100), "the mean is led astray", score[1]);
     same(await curve(page, 30), stored("cartpole.json"),
         "30 rounds have the bits of the program without a browser");
     const accused = await page.locator(".accused:text('accused')").count();
     check(accused >= 2, "adversaries are accused", accused);
     check(!(await ask(page, "(p) => p.race.playing")), "it pauses at the end of its schedule");
-    check(/After 100 rounds MDA's policy earns/.test(await page.textContent("#verdict")),
+    check(/After 100 rounds CWTM's policy earns/.test(await page.textContent("#verdict")),
         "the verdict is in words");
     const label = await page.getAttribute("#chart-return", "aria-label");
     check(/After 100 rounds/.test(label), "the chart has a text", label);
@@ -138,9 +138,9 @@ async function controlsAct() {
     await page.keyboard.press("Home");
     same([await setting(page, "n"), await setting(page, "f")], [3, 1], "f shrinks with n");
     same(await setting(page, "bad"), 0, "no adversary is left among three");
-    await page.selectOption("#rule", { label: "CWTM" });
-    await page.selectOption("#pre1", { label: "none" });
-    same(await page.textContent("#name-0"), "NNM + CWTM", "rule and pre-aggregation");
+    await page.selectOption("#rule", { label: "GM" });
+    await page.selectOption("#pre1", { label: "NNM" });
+    same(await page.textContent("#name-0"), "NNM + GM", "rule and pre-aggregation");
     await page.selectOption("#attack", { label: "random action" });
     same(await word(page, "attack"), "random action", "attack");
     await page.fill("#seed", "77");
@@ -154,7 +154,7 @@ async function controlsAct() {
     await page.keyboard.press("Home");
     same(await page.textContent("#speed-text"), "1 rounds/s", "speed");
     const hash = await page.evaluate(() => location.hash);
-    same(hash, "#n=3&f=1&rule=CWTM&pre1=none&attack=random+action&seed=77&speed=0&bad=",
+    same(hash, "#n=3&f=1&rule=GM&pre1=NNM&attack=random+action&seed=77&speed=0&bad=",
         "the link follows");
     await close(page);
 }
@@ -307,6 +307,11 @@ async function legsMove() {
     await page.selectOption("#task", { label: "InvertedPendulum" });
     await untilRound(page, 2);
     same(await page.locator("#scene-0 .limb").count(), 2, "cart and pole");
+    await page.selectOption("#task", { label: "CartPole" });
+    same(await page.textContent("#name-0"), "CWTM", "another task, another recipe");
+    await page.selectOption("#rule", { label: "Krum" });
+    await page.selectOption("#task", { label: "HalfCheetah" });
+    same(await page.textContent("#name-0"), "Krum", "but a rule that was chosen stays");
     await close(page);
 }
 
