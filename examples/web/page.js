@@ -113,8 +113,22 @@ function chooseTab(i, focus) {
     if (focus) byId(["tab-race", "tab-plane"][i]).focus();
 }
 
-createPlayground().then((module) => {
-    wasm = module;
+// a page that cannot begin says so, where it would say why a desc is refused
+function giveUp(why) {
+    byId("refused").hidden = false;
+    byId("refused").textContent = why;
+}
+
+async function begin() {
+    if (typeof createPlayground === "undefined")
+        return giveUp("There is no playground.js beside this page: `make web` builds it, and " +
+            "build/web/index.html is the page to open.");
+    try {
+        wasm = await createPlayground();
+    } catch (error) {
+        return giveUp("This browser does not run it, which takes WebAssembly with SIMD: " +
+            error.message);
+    }
     makeKinds();
     fillLists();
     makeBoard();
@@ -123,4 +137,6 @@ createPlayground().then((module) => {
     takeLink();
     requestAnimationFrame(frame);
     window.playground = { set, race, frames, wasm, kinds }; // for the test and the curious
-});
+}
+
+begin();

@@ -89,6 +89,23 @@ async function learns() {
     await close(page);
 }
 
+// opened where it was not built, and in a browser that cannot run it
+async function saysWhyItCannotBegin() {
+    const cases = [
+        [path.join(__dirname, "../../examples/web"), undefined, /`make web` builds it/],
+        [pageDir, () => { delete window.WebAssembly; }, /WebAssembly/]];
+    for (const [folder, before, words] of cases) {
+        const page = await (await browser.newContext({ offline: true })).newPage();
+        if (before) await page.addInitScript(before);
+        await page.goto("file://" + path.resolve(folder, "index.html"));
+        await page.waitForFunction(() => document.getElementById("refused").textContent);
+        check(words.test(await page.textContent("#refused")), "why it cannot begin: " + words,
+            await page.textContent("#refused"));
+        check(await page.isVisible("#refused"), "and this can be seen");
+        await close(page);
+    }
+}
+
 // Are 60 frames a second held? Said, not checked: no test depends on time. Beside it a loop of as
 // many milliseconds as the page may take, with nothing in it: what the machine allows.
 const SHARE = 8;
@@ -494,9 +511,9 @@ async function main() {
     browser = await chromium.launch({
         executablePath, args: ["--no-sandbox"], timeout: PATIENCE });
     const only = process.env.ONLY; // a test by name
-    for (const test of [learns, holdsFrames, controlsAct, pausesAndSteps, agentsTurn, linksRestore,
-        hostileLinks, refusalsAreExplained, everyChoiceRuns, legsMove, planeAnswers, tabsByKeyboard,
-        everybodyCanUseIt, drawAll]) {
+    for (const test of [learns, saysWhyItCannotBegin, holdsFrames, controlsAct, pausesAndSteps,
+        agentsTurn, linksRestore, hostileLinks, refusalsAreExplained, everyChoiceRuns, legsMove,
+        planeAnswers, tabsByKeyboard, everybodyCanUseIt, drawAll]) {
         const begin = Date.now(), before = failures;
         if (only && test.name !== only) continue;
         try {
