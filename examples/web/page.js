@@ -36,6 +36,7 @@ function changeTask(task) {
 }
 
 function changeSetting(key, value) {
+    const ended = race.round >= race.stop;
     if (key === "task") changeTask(value);
     else set[key] = value;
     fit();
@@ -43,6 +44,7 @@ function changeSetting(key, value) {
     writeLink();
     if (key === "pf" || key === "ppre") showBoard();
     else if (key !== "speed") startRace();
+    if (ended && race.round === 0) setPlaying(true); // what has ended was not paused by anybody
 }
 
 async function share() {

@@ -86,6 +86,9 @@ async function learns() {
     await page.screenshot({ path: path.resolve(work, "learned.png"), fullPage: true });
     await page.click("#agents button >> nth=0"); // goes on, with four
     await untilRound(page, 101);
+    await page.waitForFunction(() => !playground.race.playing); // of the second schedule
+    await page.selectOption("#attack", { label: "zero" });
+    await untilRound(page, 1); // nobody has paused it, so it plays
     await close(page);
 }
 
