@@ -25,7 +25,9 @@ def aggregate(rn, rule, f, rows):
     out = vector()
     status = rn.agg_aggregate(desc, table, out, scratch, len(scratch), None)
     if status not in (rn.AGG_OK, rn.AGG_INEXACT):
-        raise ValueError(rn.agg_status_text(status).decode())
+        why = c.create_string_buffer(1024)
+        fault = rn.agg_explain(desc, why, len(why))  # field, value and bound; or it is the rows
+        raise ValueError((rn.agg_status_text(status) if fault == rn.AGG_OK else why.value).decode())
     return list(out)
 
 
@@ -104,6 +106,13 @@ def main():
         return True  # a row that is too short must not become another one
     except ValueError as mistake:
         print("a row that is too short:", mistake)
+    try:
+        aggregate(rn, rn.AGG_MDA, 2, [[1, 10], [2, 20], [3, 30]])
+        return True
+    except ValueError as mistake:
+        print("two liars of three:", mistake)
+        if "f is 2" not in str(mistake):
+            return True
     try:
         learn(rn, 50, Broken)
         return True

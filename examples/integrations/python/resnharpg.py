@@ -120,5 +120,6 @@ class Library:
 def load(folder):
     with open(os.path.join(folder, "resnharpg.i"), encoding="ascii") as file:
         text = file.read()
-    text = re.sub(r"__attribute__\(\(mode\(\w+\)\)\)", "", text[text.index("typedef float agg_real"):])
+    text = text[text.index("typedef float agg_real"):]
+    text = re.sub(r"__attribute__\(\(mode\(\w+\)\)\)", "", text)
     return Library(c.CDLL(os.path.join(folder, "libresnharpg.so")), text)
