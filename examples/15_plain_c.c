@@ -44,6 +44,8 @@ int main(int argc, char **argv) {
     options_read(argc, argv, o, OPTIONS,
                  "usage: 15_plain_c [options] [file.c]\n"
                  "Trains CartPole and writes the policy as a C file that needs nothing else.\n");
+    if (!policy_c_is_name(o[NAME].text)) /* asked before there is a file, or one less */
+        options_refuse(o[NAME].text, "no name that a C function can have");
     for (int i = 0; i <= AGENTS; i++) envs[i] = cartpole_env(&poles[i]);
     rn_net_desc shape = rn_make_net_desc(4, 2);
     shape.hidden[0] = 8;
@@ -54,9 +56,7 @@ int main(int argc, char **argv) {
     if (s == RN_OK) s = train(trainer, &envs[AGENTS], o[ROUNDS].number, &score);
     if (s != RN_OK) return fprintf(stderr, "%s\n", rn_status_text(s)), 1;
     if (!write_policy(o[OUTPUT].text, &net, rn_trainer_theta(trainer), o[NAME].text))
-        return fprintf(stderr, "%s: cannot be written, or %s is no name\n", o[OUTPUT].text,
-                       o[NAME].text),
-               1;
+        return fprintf(stderr, "%s: cannot be written\n", o[OUTPUT].text), 1;
     printf("%d rounds, score %.0f of 500, %d numbers; wrote %s:\n\n"
            "    int %s_act(const float *obs, const uint64_t *bits, float *act);\n\n"
            "cc -std=c99 -O2 -c %s compiles it; rn_policy_act() has the same bits.\n\n"
