@@ -36,8 +36,6 @@ static rn_status start(result *r, int run, agg_rule rule, const option *o, progr
     rn_trainer_desc d =
         rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, rn_make_net_policy(&net, &shape));
     d.server.agg.rule = rule;
-    if (rule == AGG_MEAN) /* NNM alone would save it */
-        d.server.agg.pre[0] = d.server.agg.pre[1] = AGG_PRE_NONE;
     d.server.gamma = rn_schedule_linear(0.16, 0, o[ROUNDS].number);
     d.adversaries = ADVERSARIES;
     d.attack = attack_by_name(o[ATTACK].text);
@@ -122,6 +120,7 @@ int main(int argc, char **argv) {
          "build/cartpole_diary", 0, 0, 0},
         {"file.svg", "what to draw (build/cartpole.svg)", "build/cartpole.svg", 0, 0, 0}};
     options_read(argc, argv, o, OPTIONS, "usage: 04_cartpole [options] [file.svg]\n");
+    if (o[ROUNDS].number % EVERY) options_refuse(o[ROUNDS].text, "no multiple of 5 (--rounds)");
     const size_t points = o[ROUNDS].number / EVERY + 1;
     if (train(r, o, points, &diary) != RN_OK) return 1;                 /* explained */
     for (size_t p = 0; p < points; p++) x[p] = (double)(8 * EVERY * p); /* eight a round */
