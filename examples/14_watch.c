@@ -35,11 +35,10 @@ static rn_trainer *start(const option *o, const stick_task *task, rn_policy poli
     rn_env envs[AGENTS];
     for (int i = 0; i < AGENTS; i++) envs[i] = task->env(&states[i]);
     rn_trainer_desc d = rn_make_trainer_desc(AGENTS, ADVERSARIES, envs, policy);
-    d.method.discount = 0.99; /* and not flat, clipped, soft or mixed: measured on these tasks */
+    d.method.discount = 0.99; /* and not flat, clipped or soft: measured on these tasks */
     d.method.flat = d.method.reuse = d.server.soft = 0;
     d.method.batch = 1;
     d.method.clip = 0;
-    d.server.agg.pre[0] = d.server.agg.pre[1] = AGG_PRE_NONE;
     d.server.eta = rn_schedule_constant(0.3);
     d.server.gamma = rn_schedule_linear(0.03, 0, o[TRAIN].number);
     d.adversaries = ADVERSARIES;

@@ -1,5 +1,5 @@
-/* attacks.h - an attack by its name, for command lines: those on the vectors, by aggregators.h, then
-   the trainer's own kinds.
+/* attacks.h - an attack by its name, for command lines: those on the vectors, by aggregators.h,
+   then the trainer's own kinds.
 
        desc.attack = attack_by_name("sign flipping");   // an unknown one lists all, and exits */
 #ifndef ATTACKS_H

@@ -7,8 +7,9 @@
            {"file.svg", "what to write", "build/file.svg", 0, 0, 0}}; // a text
        options_read(argc, argv, o, OPTIONS, "usage: program [options] [file.svg]\n");
 
-   The last row stands alone, without a key; if its name is empty, no such word is taken. --help prints usage and table and ends the program, and
-   so does, with status 2, whatever cannot be understood. */
+   The last row stands alone, without a key; if its name is empty, no such word is taken. --help
+   prints usage and table and ends the program, and so does, with status 2, whatever cannot be
+   understood. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 #include <stdio.h>
