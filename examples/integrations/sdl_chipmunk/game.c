@@ -273,5 +273,8 @@ int main(int argc, char **argv) {
         "1 .. 9, 0:\ncorrupt one of the ten that learn; m: the mean instead of MDA, or back; "
         "g: a gust; r: learn anew.\n");
     if (o[CHECK].number && !o[SECONDS].number) options_refuse("--check", "for how many --seconds?");
+    if (o[PILOT].text && !o[TRAIN].number) options_refuse(o[PILOT].text, "written by --train only");
+    if (o[TRAIN].number && (o[SECONDS].number || o[PICTURE].text || o[SHIPPED].number))
+        options_refuse("--train", "no game: no --seconds, --picture or --shipped");
     return o[TRAIN].number ? train(o) : play(o);
 }
