@@ -58,6 +58,7 @@ PLOT_FN int progress_open(progress_log *log, const char *name, rn_trainer_desc *
                           const rn_net *net) {
     char path[264];
     memset(log, 0, sizeof *log);
+    if (strlen(name) >= sizeof log->name) return -1; /* cut off it would be another file's */
     snprintf(log->name, sizeof log->name, "%s", name);
     progress_path(log, "csv", path);
     log->agents = desc->agents;
@@ -226,6 +227,7 @@ PLOT_FN void progress_panel(plot *p, plot_box box, const progress_log *log, int 
 /* a curve for each of the first 16 agents: the mean of its last ten suspicions, .2 .. 20 */
 PLOT_FN void progress_suspicion(plot *p, plot_box box, const progress_log *log) {
     const size_t agents = log->agents < 16 ? log->agents : 16;
+    if (log->n < 2 || isnan(log->suspicion[0])) return;
     double *mean = (double *)calloc(16 * PROGRESS_MOST, sizeof *mean);
     char name[16][16];
     plot_curve curve[16];
@@ -248,7 +250,7 @@ PLOT_FN void progress_suspicion(plot *p, plot_box box, const progress_log *log) 
                               curve,
                               agents};
     box.w -= 56; /* the names stand at the right */
-    if (mean && log->n > 1 && !isnan(log->suspicion[0])) plot_named_curves(p, box, &chart);
+    if (mean) plot_named_curves(p, box, &chart);
     free(mean);
 }
 

@@ -205,7 +205,21 @@ TEST no_place_to_write(void) {
     memset(&d, 0, sizeof d);
     d.agents = 2;
     ASSERT_EQ(-1, progress_open(&diary, "build/no such folder/x", &d, NULL));
+    char far[300] = "build/";
+    while (strlen(far) < sizeof far - 2) strcat(far, "/");
+    ASSERT_EQ(-1, progress_open(&diary, strcat(far, "x"), &d, NULL)); /* and not a part of it */
     ASSERT(d.progress == NULL);
+    PASS();
+}
+
+TEST no_rounds(void) {
+    static training r;
+    static char text[TEXT];
+    begin(&r, 1);
+    ASSERT_EQ(0, progress_close(&diary, "nothing yet"));
+    ASSERT_EQ((size_t)1, occurs(read_file(".csv", text), "\n"));
+    ASSERT_EQ((size_t)0, occurs(read_file(".svg", text), "class=\"panel\""));
+    rn_trainer_destroy(r.trainer);
     PASS();
 }
 
@@ -268,6 +282,7 @@ SUITE(progress) {
     RUN_TEST(heads);
     RUN_TEST(log_std_of_a_gaussian);
     RUN_TEST(no_place_to_write);
+    RUN_TEST(no_rounds);
     RUN_TEST(curves_are_kept);
     RUN_TEST(one_bad_round_is_drawn);
 }
