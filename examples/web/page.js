@@ -74,7 +74,7 @@ const KEYS = { " ": () => setPlaying(!race.playing), s: stepOnce, r: again };
 function pressKey(event) {
     const busy = /^(BUTTON|SELECT|INPUT|SUMMARY)$/.test(event.target.tagName);
     const action = KEYS[event.key];
-    if (set.tab !== 0 || !action || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (set.tab !== 0 || !action || forBrowser(event)) return;
     if (busy && (event.key === " " || event.target.tagName !== "BUTTON")) return;
     event.preventDefault();
     action();
@@ -100,6 +100,7 @@ function listen() {
     ["race", "plane"].forEach((id, i) => {
         byId("tab-" + id).addEventListener("click", () => chooseTab(i));
         byId("tab-" + id).addEventListener("keydown", (event) => {
+            if (forBrowser(event)) return;
             if (event.key === "ArrowLeft" || event.key === "ArrowRight") chooseTab(1 - i, true);
         });
     });

@@ -30,6 +30,7 @@ function makePoint(svg, i) {
     svgNode("path", { class: "shape" }, group);
     svgNode("text", {}, group).textContent = i + 1;
     group.addEventListener("pointerdown", (event) => {
+        if (event.button !== 0) return; // a menu's click is no answer
         board.drag = { i, x: event.clientX, y: event.clientY, moved: false };
         byId("board").setPointerCapture(event.pointerId);
         group.focus();
@@ -61,6 +62,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowD
 
 function movePointByKey(event, i) {
     const way = ARROWS[event.key], far = event.shiftKey ? 1 : 0.2;
+    if (forBrowser(event)) return;
     if (event.key === "Enter" || event.key === " ") turnPoint(i);
     else if (way)
         placePoint(i, set.points[2 * i] + far * way[0], set.points[2 * i + 1] + far * way[1]);

@@ -5,6 +5,7 @@
 let wasm; // playground.c, once it is there
 const SPEEDS = [1, 2, 5, 10, 20, Infinity]; // rounds a second, at most
 const POINTS = 10; // of the plane
+const forBrowser = (key) => key.ctrlKey || key.altKey || key.metaKey; // back, find, ..: not ours
 const byId = (id) => document.getElementById(id);
 const text = (address) => wasm.UTF8ToString(address);
 const numbers = (address, count) => wasm.HEAPF64.subarray(address / 8, address / 8 + count);

@@ -388,7 +388,11 @@ async function planeAnswers() {
     await page.mouse.click(...at(5, 5));
     same(await setting(page, "pbad"), 897, "a click turns a point");
     check(/nothing is promised/.test(await page.textContent("#promise")), "four of three");
+    await page.mouse.click(...at(5, 5), { button: "right" });
+    same(await setting(page, "pbad"), 897, "a right click turns nobody");
     await page.locator("#board .point").nth(1).focus();
+    await page.keyboard.press("Alt+ArrowRight");
+    near((await setting(page, "points"))[2], points[2], "with Alt an arrow is the browser's");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Shift+ArrowDown");
     const keyed = await setting(page, "points");
