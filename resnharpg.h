@@ -5971,11 +5971,15 @@ static void rni_trainer_step(rn_trainer *t, int after) {
         t->step[i] = after ? t->step[i] + t->server->theta[i] : -t->server->theta[i];
 }
 
+static int rni_random_same(const rn_random *a, const rn_random *b) {
+    return a->s[0] == b->s[0] && a->s[1] == b->s[1] && a->s[2] == b->s[2] && a->s[3] == b->s[3];
+}
+
 /* Can the rows be made again from what is saved? Not if that takes random numbers, memory or
    functions of the host's. */
 static int rni_end_repeats(const rn_trainer *t) {
     size_t i;
-    if (t->memory || memcmp(&t->random, &t->end.random, sizeof t->random) != 0) return 0;
+    if (t->memory || !rni_random_same(&t->random, &t->end.random)) return 0;
     for (i = 0; i < t->desc.agents; i++) {
         const rn_attack *a = &t->attacks[i];
         const agg_attack_desc *v = &a->vector;
