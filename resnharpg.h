@@ -6150,13 +6150,13 @@ static size_t rni_end_whole(const rn_trainer *t) {
 }
 
 /* It is made whole if that fits what is left of the budget, else in pieces, one at least, from the
-   next tick on. *count: what was used */
+   tick on in which nobody plays. *count: what was used */
 static rn_status rni_trainer_end(rn_trainer *t, size_t budget, size_t *count) {
     const size_t left = budget - *count, all = rni_end_whole(t);
-    const int begins = t->end.next == RNI_END_ROWS, whole = begins && left >= all;
+    const int whole = t->end.next == RNI_END_ROWS && left >= all;
     size_t done = 0, piece = rni_end_cost(t);
     rn_status s;
-    if (*count && !whole && (begins || piece > left)) return RN_MORE;
+    if (*count && !whole) return RN_MORE;
     do {
         s = rni_end_piece(t, !whole);
         done = piece < left - done ? done + piece : left;

@@ -5,7 +5,14 @@
 #include "greatest.h"
 #include "common.h"
 
-enum { N = 10, F = 3, ROUNDS = 3, UNITS = 40, HORIZON = 6 }; /* theta: some windows and a rest */
+enum {
+    N = 10,
+    MOST = 20,
+    F = 3,
+    ROUNDS = 3,
+    UNITS = 40,
+    HORIZON = 6
+}; /* theta: some windows and a rest */
 
 /* ---- a task: one step left or right, to the middle */
 static void place_reset(void *self, const agg_rng *r, rn_real *obs) {
@@ -33,9 +40,9 @@ static int place_load(void *self, const void *from) {
 
 /* ---- what a round's end can be made of */
 typedef struct world {
-    double place[N];
-    rn_env envs[N];
-    rn_attack attacks[N];
+    double place[MOST];
+    rn_env envs[MOST];
+    rn_attack attacks[MOST];
     rn_net net;
     agg_desc rule; /* an attack's own */
     rng dice;      /* the same */
@@ -121,6 +128,13 @@ static void no_gamma(world *w) {
 }
 
 static void watched(world *w) { w->d.server.watch = RN_WATCH_NEWS; }
+static void crowd(world *w) { /* more than a piece of the watch looks at */
+    watched(w);
+    w->d.agents = MOST;
+}
+
+static void short_search(world *w) { w->d.server.agg.budget = 1; }
+
 static void watched_bad(world *w) {
     watched(w);
     bad_rows(w);
@@ -185,6 +199,8 @@ static const ending endings[] = {
     {"CWTM, gamma is no number once", AGG_CWTM, no_gamma, 1},
     {"CWTM, steps too long", AGG_CWTM, too_far, 1},
     {"CWTM, watched", AGG_CWTM, watched, 1},
+    {"CWTM, twenty are watched", AGG_CWTM, crowd, 1},
+    {"MDA, a search cut short", AGG_MDA, short_search, 1},
     {"CWTM, watched, NaN", AGG_CWTM, watched_bad, 1},
     {"CWTM, watched, too many NaN", AGG_CWTM, watched_many, 1},
     {"a rule of the host's", AGG_MEAN, own_aggregate, 0},
@@ -200,7 +216,7 @@ static void world_make(world *w, const ending *e) {
     rn_net_desc shape = rn_make_net_desc(1, 2);
     shape.hidden[0] = shape.hidden[1] = UNITS;
     memset(w, 0, sizeof *w);
-    for (size_t i = 0; i < N; i++) {
+    for (size_t i = 0; i < MOST; i++) {
         w->envs[i].self = &w->place[i];
         w->envs[i].reset = place_reset;
         w->envs[i].step = place_step;
@@ -226,7 +242,7 @@ static void world_make(world *w, const ending *e) {
 typedef struct memo {
     rn_status status[ROUNDS];
     rn_progress progress[ROUNDS];
-    double weight[ROUNDS][N], suspicion[ROUNDS][N];
+    double weight[ROUNDS][MOST], suspicion[ROUNDS][MOST];
     unsigned char *saved[ROUNDS]; /* after each round */
     size_t size;
 } memo;
@@ -238,8 +254,8 @@ static void memo_add(memo *m, size_t round, rn_trainer *t, rn_status status) {
     m->progress[round].weight = m->progress[round].suspicion = NULL;
     m->progress[round].evidence = NULL; /* it is among the saved bytes */
     m->progress[round].theta = NULL;
-    if (p->weight) memcpy(m->weight[round], p->weight, sizeof m->weight[round]);
-    if (p->suspicion) memcpy(m->suspicion[round], p->suspicion, sizeof m->suspicion[round]);
+    if (p->weight) memcpy(m->weight[round], p->weight, p->n * sizeof(double));
+    if (p->suspicion) memcpy(m->suspicion[round], p->suspicion, p->n * sizeof(double));
     m->size = rn_trainer_save_size(t);
     m->saved[round] = (unsigned char *)need(malloc(m->size));
     if (rn_trainer_save(t, m->saved[round], m->size) != RN_OK) abort();
@@ -287,10 +303,11 @@ static rn_trainer *moved(rn_trainer *t, world *w) {
 }
 
 /* nobody plays any more: the round ends */
-static int all_played(const rn_trainer *t) {
-    for (size_t i = 0; i < N; i++)
-        if (rn_trainer_agent_status(t, i) == RN_MORE) return 0;
-    return 1;
+static int all_played(rn_trainer *t) {
+    size_t playing = 0;
+    for (size_t i = 0; rn_trainer_agent(t, i); i++)
+        playing += rn_trainer_agent_status(t, i) == RN_MORE;
+    return !playing;
 }
 
 /* what is saved, to be freed; NULL in `before`, or the same bytes */
@@ -440,6 +457,28 @@ TEST the_watch_counts(void) {
     PASS();
 }
 
+/* a server without a trainer */
+TEST no_gamma_no_update(void) {
+    static const rn_real row[2] = {3, 4}, *sent[3] = {row, row, row};
+    unsigned char memory[4096];
+    rn_server *server = NULL;
+    rn_progress p;
+    rn_server_desc d;
+    memset(&d, 0, sizeof d);
+    d.n = 3;
+    d.dim = 2;
+    d.eta = rn_schedule_constant(0.5);
+    d.gamma.kind = RN_SCHEDULE_CALLBACK;
+    d.gamma.at = gone;
+    ASSERT(rn_server_size(&d) <= sizeof memory);
+    ASSERT_EQ(RN_OK, rn_server_init(&server, &d, memory, sizeof memory));
+    ASSERT_EQ(RN_OK, rn_server_update(server, sent, NULL));
+    ASSERT_EQ(RN_ERR_THETA, rn_server_update(server, sent, &p));
+    ASSERT(p.status == RN_ERR_THETA && p.still == 1 && p.round == 2);
+    ASSERT_EQ(2u, rn_server_current_round(server));
+    PASS();
+}
+
 SUITE(ends) {
     for (size_t i = 0; i < ENDINGS; i++) {
         RUN_TEST1(whole_or_in_pieces, &endings[i]);
@@ -448,6 +487,7 @@ SUITE(ends) {
     RUN_TEST(hosts_are_asked_once);
     RUN_TEST(the_end_counts);
     RUN_TEST(the_watch_counts);
+    RUN_TEST(no_gamma_no_update);
 }
 
 GREATEST_MAIN_DEFS();
