@@ -5057,7 +5057,7 @@ static int rni_watch_look(rn_server *s, const rn_arrivals *a) {
         rni_watch_see_odd};
     const int stages = (int)(sizeof see / sizeof *see);
     rni_watch *w = &s->watch;
-    if (!s->desc.watch || w->stage == stages) return 1;
+    if (w->stage == stages) return 1;
     if (see[w->stage](s, a)) {
         w->stage++;
         w->at = w->other = 0;
@@ -5972,7 +5972,10 @@ static void rni_trainer_step(rn_trainer *t, int after) {
 }
 
 static int rni_random_same(const rn_random *a, const rn_random *b) {
-    return a->s[0] == b->s[0] && a->s[1] == b->s[1] && a->s[2] == b->s[2] && a->s[3] == b->s[3];
+    uint64_t differ = 0;
+    size_t i;
+    for (i = 0; i < 4; i++) differ |= a->s[i] ^ b->s[i];
+    return !differ;
 }
 
 /* Can the rows be made again from what is saved? Not if that takes random numbers, memory or
