@@ -16,10 +16,13 @@ expect() {
     cell=$(printf '  %-82s' "$1")
     shift
     for word; do if [ "$word" = no_cxx ]; then return; fi; done
-    if "$@" >"$build/log" 2>&1; then
+    "$@" >"$build/log" 2>&1
+    result=$?
+    if [ $result -eq 0 ]; then
         echo "$cell ok"
     else
-        printf '%s FAILED\n%s\n' "$cell" "$(sed 's/^/    | /' "$build/log" | head -n 40)"
+        echo "exit status $result" >>"$build/log" # all that a program may have to say
+        printf '%s FAILED\n%s\n' "$cell" "$(sed 's/^/    | /' "$build/log" | tail -n 40)"
     fi
 }
 
@@ -327,5 +330,7 @@ all_lanes 2>&1 | tee "$build/all.log"
 cells=$(grep -c -E '^  .* (ok|FAILED)$' "$build/all.log")
 broken=$(grep -c -E '^  .* FAILED$' "$build/all.log")
 echo
+# once more, at the end: of a long log often only the end is seen
+awk '/ FAILED$/ { said = 1; print; next } !/^    \| / { said = 0 } said' "$build/all.log"
 echo "strict: $cells checks, $broken failed"
 [ "$broken" -eq 0 ] && [ "$cells" -gt 0 ]
