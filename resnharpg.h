@@ -203,10 +203,11 @@
                 of a round, aggregation included, counts 2 N^2 + 64 N, two and a half times that
                 with server.watch, and is done in windows of 512 numbers of theta, or 16 pairs of
                 rows. A piece that does not fit what is left waits for the next tick; one larger
-                than the whole budget is done alone. The agents take turns, as many at a time as the budget
-                has room for. In one piece, whatever it takes, are: what the end of a round is with
-                an aggregate of yours, with DnC, SignGuard, GAS or bucketing, and with attacks that
-                draw, remember or try the rule; the searches of MDA, SMEA and GM; theta's update.
+                than the whole budget is done alone. The agents take turns, as many at a time as the
+                budget has room for. In one piece, whatever it takes, are: what the end of a round
+                is with an aggregate of yours, with DnC, SignGuard, GAS or bucketing, with attacks
+                that draw, remember or try the rule, or after a load in its middle; the searches of
+                MDA, SMEA and GM; theta's update.
                 `make bench` measures the longest tick beside the median: it is about three times
                 that, for N = 10 and 100 with 64-64 and 128-128 (bench/frames.c).
                 desc.jobs spreads the agents over your threads; without it agents with a small net
@@ -6038,7 +6039,7 @@ static int rni_end_window(rn_trainer *t) {
     rni_end *e = &t->end;
     size_t from, all, width, i;
     agg_stages_part(e->stages, e->part, &from, &all);
-    width = all - e->at < RNI_WINDOW ? all - e->at : RNI_WINDOW;
+    width = rni_window(e->at, all);
     from += e->at;
     for (i = 0; i < t->desc.agents; i++) e->here[i] = t->rows[i] ? t->rows[i] + from : NULL;
     (void)agg_stages_add(e->stages, e->part, from, width, e->here, t->server->new_d + from);
